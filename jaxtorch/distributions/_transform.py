@@ -10,7 +10,7 @@ from typing import Any
 from .._absent import undefined
 from . import constraints
 from ._torch import torch
-from .utils import _sum_rightmost, lazy_property
+from .utils import _sum_rightmost, alias, lazy_property
 
 
 class Transform:
@@ -127,17 +127,9 @@ class _InverseTransform(Transform):
     def codomain(self) -> Any:
         return self._inv.domain
 
-    @property
-    def bijective(self) -> bool:
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
-
-    @property
-    def inv(self) -> Transform:
-        return self._inv
+    bijective = alias("_inv.bijective")
+    sign = alias("_inv.sign")
+    inv = alias("_inv")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self._inv.with_cache(cache_size).inv
@@ -288,13 +280,8 @@ class IndependentTransform(Transform):
     def codomain(self) -> Any:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    bijective = alias("base_transform.bijective")
+    sign = alias("base_transform.sign")
 
     def _call(self, x: Any) -> Any:
         if x.dim() < self.domain.event_dim:

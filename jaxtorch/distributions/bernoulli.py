@@ -9,7 +9,7 @@ from . import constraints
 from ._families import Binary
 from ._torch import F, Tensor, torch
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import alias, broadcast_all
 
 __all__ = ["Bernoulli"]
 
@@ -21,17 +21,13 @@ class Bernoulli(Binary, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
+    _expands = "probs logits _param"
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         self._give(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Bernoulli, batch_shape, "probs logits _param", _instance)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = alias("probs")
 
     @property
     def mode(self) -> Tensor:
@@ -47,8 +43,7 @@ class Bernoulli(Binary, ExponentialFamily):
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 

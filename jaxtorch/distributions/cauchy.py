@@ -8,7 +8,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import alias, broadcast_all
 
 __all__ = ["Cauchy"]
 
@@ -19,21 +19,17 @@ class Cauchy(Distribution):
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
+    _expands = "loc scale"
 
     def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.size(), validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Cauchy, batch_shape, "loc scale", _instance)
-
     @property
     def mean(self) -> Tensor:
         return torch.full(self._extended_shape(), math.nan, dtype=self.loc.dtype, device=self.loc.device)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = alias("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -43,13 +39,11 @@ class Cauchy(Distribution):
         return self.loc + self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_() * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._absent import undefined
 from ._torch import Tensor, torch
+from .utils import alias
 
 __all__ = [
     "Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -97,9 +98,7 @@ class _IndependentConstraint(Constraint):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__()
 
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
+    is_discrete = alias("base_constraint.is_discrete")
 
     @property
     def event_dim(self) -> int:
@@ -123,13 +122,8 @@ class MixtureSameFamilyConstraint(Constraint):
         self.base_constraint = base_constraint
         super().__init__()
 
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:
-        return self.base_constraint.event_dim
+    is_discrete = alias("base_constraint.is_discrete")
+    event_dim = alias("base_constraint.event_dim")
 
     def check(self, value: Tensor) -> Tensor:
         result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))

@@ -22,6 +22,8 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
+    _expands: str
+    """The attributes that `expand` expands, of a class that has no `expand` of its own."""
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -60,7 +62,10 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its batch dimensions expanded."""
-        raise undefined(self, "expand")
+        kind = next((c for c in type(self).__mro__ if "_expands" in vars(c)), None)
+        if kind is None:
+            raise undefined(self, "expand")
+        return self._expanded(kind, batch_shape, kind._expands, _instance)
 
     @property
     def batch_shape(self) -> Any:
@@ -171,6 +176,10 @@ class Distribution:
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
+
+    def _check_sample(self, value: Tensor) -> None:
+        if self._validate_args:
+            self._validate_sample(value)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         if _instance is None and type(self).__init__ != cls.__init__:

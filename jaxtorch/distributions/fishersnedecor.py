@@ -56,8 +56,7 @@ class FisherSnedecor(Distribution):
         return (x1 / x2.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         a, b = self.df1 * 0.5, self.df2 * 0.5
         ratio = self.df1 / self.df2
         first = (a + b).lgamma() - a.lgamma() - b.lgamma()

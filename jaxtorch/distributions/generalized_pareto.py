@@ -8,7 +8,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import alias, broadcast_all
 
 __all__ = ["GeneralizedPareto"]
 
@@ -18,13 +18,11 @@ class GeneralizedPareto(Distribution):
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True
+    _expands = "loc scale concentration"
 
     def __init__(self, loc: Any, scale: Any, concentration: Any, validate_args: Any = None) -> None:
         self.loc, self.scale, self.concentration = broadcast_all(loc, scale, concentration)
         super().__init__(self.loc.size(), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(GeneralizedPareto, batch_shape, "loc scale concentration", _instance)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -40,16 +38,14 @@ class GeneralizedPareto(Distribution):
         return (x - self.loc) / self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = self._standardised(value)
         flat, k = self._parts()
         return torch.where(flat, -z, -(1 + 1 / k) * torch.log1p(k * z)) - self.scale.log()
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than `value`."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = self._standardised(value)
         flat, k = self._parts()
         return torch.where(flat, -z, -torch.log1p(k * z) / k)
@@ -80,9 +76,7 @@ class GeneralizedPareto(Distribution):
     def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = alias("loc")
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> Any:

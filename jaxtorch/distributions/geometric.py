@@ -18,6 +18,7 @@ class Geometric(Binary, Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
+    _expands = "probs logits _param"
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         self._give(probs, logits)
@@ -30,9 +31,6 @@ class Geometric(Binary, Distribution):
                     f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to be positive but found invalid values:\n{found}"
                 )
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(Geometric, batch_shape, "probs logits _param", _instance)
 
     @property
     def mean(self) -> Tensor:
@@ -53,8 +51,7 @@ class Geometric(Binary, Distribution):
             return (u.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = torch.where((probs == 1) & (value == 0), 0.0, probs)
         return value * (-probs).log1p() + self.probs.log()

@@ -11,7 +11,7 @@ from ._torch import Tensor, torch
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
 from .uniform import Uniform
-from .utils import broadcast_all, euler_constant
+from .utils import alias, broadcast_all, euler_constant
 
 __all__ = ["Gumbel"]
 
@@ -43,8 +43,7 @@ class Gumbel(TransformedDistribution):
         return super().expand(batch_shape, _instance=new)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
 
@@ -52,9 +51,7 @@ class Gumbel(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = alias("loc")
 
     @property
     def stddev(self) -> Tensor:

@@ -9,6 +9,7 @@ from ._families import Half
 from ._torch import Tensor, torch
 from .cauchy import Cauchy
 from .transforms import AbsTransform
+from .utils import alias
 
 __all__ = ["HalfCauchy"]
 
@@ -26,11 +27,8 @@ class HalfCauchy(Half):
     def mean(self) -> Tensor:
         return torch.full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
 
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    variance = alias("base_dist.variance")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._log_density(torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device))

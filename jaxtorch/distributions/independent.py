@@ -7,7 +7,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
-from .utils import _sum_rightmost
+from .utils import _sum_rightmost, alias
 
 __all__ = ["Independent"]
 
@@ -41,9 +41,7 @@ class Independent(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    @property
-    def has_rsample(self) -> bool:
-        return self.base_dist.has_rsample
+    has_rsample = alias("base_dist.has_rsample")
 
     @property
     def has_enumerate_support(self) -> bool:
@@ -55,17 +53,9 @@ class Independent(Distribution):
         n = self.reinterpreted_batch_ndims
         return constraints.independent(result, n) if n else result
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = alias("base_dist.mean")
+    mode = alias("base_dist.mode")
+    variance = alias("base_dist.variance")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         return self.base_dist.sample(sample_shape)

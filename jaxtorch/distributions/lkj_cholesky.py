@@ -58,8 +58,7 @@ class LKJCholesky(Distribution):
             return w + torch.diag_embed((1 - (w**2).sum(-1)).clamp(min=tiny).sqrt())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.dim - 1
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = torch.arange(2, self.dim + 1, device=self.concentration.device)

@@ -9,7 +9,7 @@ from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
 from .multivariate_normal import _batch_mahalanobis, _batch_mv
-from .utils import _standard_normal, lazy_property
+from .utils import _standard_normal, alias, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
@@ -66,13 +66,7 @@ class LowRankMultivariateNormal(Distribution):
             setattr(new, name, getattr(self, name))
         return new
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = alias("loc")
 
     @lazy_property
     def variance(self) -> Tensor:
@@ -108,8 +102,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + _batch_mv(self._unbroadcasted_cov_factor, eps_W) + self._unbroadcasted_cov_diag.sqrt() * eps_D
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         W, D, L = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
         distance = _batch_lowrank_mahalanobis(W, D, value - self.loc, L)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + _batch_lowrank_logdet(W, D, L) + distance)

@@ -83,8 +83,7 @@ class Multinomial(Distribution):
         return self._categorical.entropy() * n - torch.lgamma(n + 1) + weights.sum([0, -1])
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         ways = torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1)
         logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)

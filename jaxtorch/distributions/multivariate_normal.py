@@ -8,7 +8,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
-from .utils import _standard_normal, lazy_property
+from .utils import _standard_normal, alias, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
@@ -94,13 +94,7 @@ class MultivariateNormal(Distribution):
         """The inverse covariance."""
         return self._spread(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mean = mode = alias("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -111,8 +105,7 @@ class MultivariateNormal(Distribution):
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, eps)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_log_det = self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_det

@@ -22,14 +22,12 @@ class NegativeBinomial(Binary, Distribution):
         "logits": constraints.real,
     }  # fmt: skip
     support = constraints.nonnegative_integer
+    _expands = "total_count probs logits _param"
 
     def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         (count,) = self._give(probs, logits, total_count)
         self.total_count = count.type_as(self._param)
         super().__init__(self._param.size(), validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(NegativeBinomial, batch_shape, "total_count probs logits _param", _instance)
 
     @property
     def mean(self) -> Tensor:
@@ -52,8 +50,7 @@ class NegativeBinomial(Binary, Distribution):
             return torch.poisson(self._gamma.sample(sample_shape=sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         n = self.total_count
         unnormalized = n * F.logsigmoid(-self.logits) + value * F.logsigmoid(self.logits)
         norm = -torch.lgamma(n + value) + torch.lgamma(1.0 + value) + torch.lgamma(n)

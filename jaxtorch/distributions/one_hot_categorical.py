@@ -8,6 +8,7 @@ from . import constraints
 from ._torch import F, Tensor, torch
 from .categorical import Categorical
 from .distribution import Distribution
+from .utils import alias
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -31,9 +32,7 @@ class OneHotCategorical(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
+    _param = alias("_categorical._param")
 
     @property
     def probs(self) -> Tensor:
@@ -45,9 +44,7 @@ class OneHotCategorical(Distribution):
         """Log probabilities."""
         return self._categorical.logits
 
-    @property
-    def mean(self) -> Tensor:
-        return self._categorical.probs
+    mean = alias("_categorical.probs")
 
     @property
     def mode(self) -> Tensor:
@@ -68,8 +65,7 @@ class OneHotCategorical(Distribution):
         return F.one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(probs)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self) -> Tensor:

@@ -9,7 +9,7 @@ from ._torch import Tensor
 from .exponential import Exponential
 from .transformed_distribution import TransformedDistribution
 from .transforms import AffineTransform, ExpTransform
-from .utils import broadcast_all
+from .utils import alias, broadcast_all
 
 __all__ = ["Pareto"]
 
@@ -36,9 +36,7 @@ class Pareto(TransformedDistribution):
         a = self.alpha.clamp(min=1)
         return a * self.scale / (a - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = alias("scale")
 
     @property
     def variance(self) -> Tensor:

@@ -37,8 +37,7 @@ class LogitRelaxedBernoulli(Binary, Distribution):
         return (u.log() - (-u).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         difference = logits - value.mul(self.temperature)
         return self.temperature.log() + difference - 2 * difference.exp().log1p()

@@ -9,7 +9,7 @@ from . import constraints
 from ._torch import Tensor, torch
 from .chi2 import Chi2
 from .distribution import Distribution
-from .utils import _standard_normal, broadcast_all
+from .utils import _standard_normal, alias, broadcast_all
 
 __all__ = ["StudentT"]
 
@@ -30,9 +30,7 @@ class StudentT(Distribution):
     def mean(self) -> Tensor:
         return self.loc.masked_fill(self.df <= 1, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = alias("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -51,8 +49,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * x * torch.rsqrt(z / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         y = (value - self.loc) / self.scale
         norm = (
             self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + torch.lgamma(0.5 * self.df)

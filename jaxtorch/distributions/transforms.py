@@ -16,7 +16,7 @@ from ._transform import (
     identity_transform,
 )
 from ._transform import _InverseTransform as _InverseTransform
-from .utils import _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import _sum_rightmost, alias, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
     "AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform",
@@ -177,9 +177,7 @@ class AffineTransform(Transform):
         self.scale = scale
         self._event_dim = event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = alias("_event_dim")
 
     def _region(self) -> Any:
         return constraints.real if self.event_dim == 0 else constraints.independent(constraints.real, self.event_dim)
@@ -490,9 +488,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Any:
-        return self.distribution.support
+    domain = alias("distribution.support")
 
     def _call(self, x: Any) -> Any:
         return self.distribution.cdf(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from operator import attrgetter
 from typing import Any
 
 from .._core.types.grad_mode import enable_grad
@@ -55,6 +56,11 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Log odds from probabilities, or (is_binary=False) log probabilities."""
     clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
+
+
+def alias(path: str) -> Any:
+    """A property that is another attribute, or an attribute of one: `mode = alias("loc")`."""
+    return property(attrgetter(path))
 
 
 class lazy_property:

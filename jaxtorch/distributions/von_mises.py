@@ -8,7 +8,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .distribution import Distribution
-from .utils import broadcast_all, lazy_property
+from .utils import alias, broadcast_all, lazy_property
 
 __all__ = ["VonMises"]
 
@@ -22,14 +22,14 @@ class VonMises(Distribution):
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     has_rsample = False
+    _expands = "loc concentration"
 
     def __init__(self, loc: Any, concentration: Any, validate_args: Any = None) -> None:
         self.loc, self.concentration = broadcast_all(loc, concentration)
         super().__init__(self.loc.shape, torch.Size(), validate_args=validate_args)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         k = self.concentration
         log_bessel = torch.special_i0e(k).log() + k
         return k * torch.cos(value - self.loc) - math.log(2 * math.pi) - log_bessel
@@ -59,17 +59,12 @@ class VonMises(Distribution):
                 done = done | accepted
             return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        return self._expanded(VonMises, batch_shape, "loc concentration", _instance)
-
     @property
     def mean(self) -> Tensor:
         """The circular mean."""
         return self.loc
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = alias("loc")
 
     @lazy_property
     def variance(self) -> Tensor:

@@ -13,7 +13,7 @@ from . import constraints
 from ._torch import Tensor, torch
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril
-from .utils import lazy_property
+from .utils import alias, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -124,9 +124,7 @@ class Wishart(ExponentialFamily):
         factor = torch.matmul(self._unbroadcasted_scale_tril, noise)
         return torch.matmul(factor, factor.mT)
 
-    @property
-    def _scale_type(self) -> Any:
-        return self._unbroadcasted_scale_tril.dtype
+    _scale_type = alias("_unbroadcasted_scale_tril.dtype")
 
     def rsample(self, sample_shape: Any = (), max_try_correction: Any = None) -> Tensor:
         if max_try_correction is None:
@@ -150,8 +148,7 @@ class Wishart(ExponentialFamily):
         return sample
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         nu, n, L = self.df, self._event_shape[-1], self._unbroadcasted_scale_tril
         log_det = L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         trace = torch.cholesky_solve(value, L.expand(value.shape)).diagonal(dim1=-2, dim2=-1).sum(-1)
