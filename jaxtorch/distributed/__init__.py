@@ -98,7 +98,6 @@ _SyncBatchNorm._world_size = staticmethod(lambda group: get_world_size(group) if
 _SyncBatchNorm._all_reduce = staticmethod(lambda x, group: _recorded_all_reduce(x, group=group))
 
 
-
 def __getattr__(name: str) -> _Any:
     import importlib
     import importlib.util
