@@ -125,7 +125,7 @@ def test_files_stay_short(path: Path):
 
 
 def wildcard_imports(module: ast.Module, path: Path) -> list[str]:
-    """All, but for those with which a package shows the names of its own subpackage, which lists them in `__all__`."""
+    """All, but for those with which a package shows the names of its own module or subpackage, which lists them in `__all__`."""
     return [
         f"line {node.lineno}: from {node.module} import *"
         for node in ast.walk(module)
@@ -135,10 +135,15 @@ def wildcard_imports(module: ast.Module, path: Path) -> list[str]:
     ]
 
 
-def lists_its_names(package: Path) -> bool:
-    file = package / "__init__.py"
+def lists_its_names(module: Path) -> bool:
+    """Has a package `__all__`, or a module one that is written out?"""
+    package = module / "__init__.py"
+    file = package if package.is_file() else module.with_suffix(".py")
     return file.is_file() and any(
-        isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" for node in tree(file).body
+        isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) == "__all__"
+        and (file == package or isinstance(node.value, ast.List))
+        for node in tree(file).body
     )
 
 
