@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import warnings
 from types import ModuleType
 
@@ -17,6 +18,8 @@ import jaxtorch
 
 def public_modules() -> list[ModuleType]:
     names = [module.name for module in pkgutil.walk_packages(jaxtorch.__path__, "jaxtorch.")]
+    # Walking has imported the packages, of which `distributions` gives its modules public paths.
+    names += [name for name in sys.modules if name.startswith("jaxtorch.distributions.") and name not in names]
     public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
     return [jaxtorch, *map(importlib.import_module, public)]
 

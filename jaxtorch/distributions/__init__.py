@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
+from . import _continuous, _discrete, _multivariate, constraints, transforms
 from . import _kl_more as _kl_more
-from . import constraints, transforms
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .chi2 import Chi2
+from ._continuous.beta import Beta
+from ._continuous.cauchy import Cauchy
+from ._continuous.chi2 import Chi2
+from ._continuous.continuous_bernoulli import ContinuousBernoulli
+from ._continuous.dirichlet import Dirichlet
+from ._continuous.exponential import Exponential
+from ._continuous.fishersnedecor import FisherSnedecor
+from ._continuous.gamma import Gamma
+from ._continuous.generalized_pareto import GeneralizedPareto
+from ._continuous.gumbel import Gumbel
+from ._continuous.half_cauchy import HalfCauchy
+from ._continuous.half_normal import HalfNormal
+from ._continuous.inverse_gamma import InverseGamma
+from ._continuous.kumaraswamy import Kumaraswamy
+from ._continuous.laplace import Laplace
+from ._continuous.log_normal import LogNormal
+from ._continuous.normal import Normal
+from ._continuous.pareto import Pareto
+from ._continuous.relaxed_bernoulli import RelaxedBernoulli
+from ._continuous.studentT import StudentT
+from ._continuous.uniform import Uniform
+from ._continuous.von_mises import VonMises
+from ._continuous.weibull import Weibull
+from ._discrete.bernoulli import Bernoulli
+from ._discrete.binomial import Binomial
+from ._discrete.categorical import Categorical
+from ._discrete.geometric import Geometric
+from ._discrete.multinomial import Multinomial
+from ._discrete.negative_binomial import NegativeBinomial
+from ._discrete.one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
+from ._discrete.poisson import Poisson
+from ._multivariate.lkj_cholesky import LKJCholesky
+from ._multivariate.logistic_normal import LogisticNormal
+from ._multivariate.lowrank_multivariate_normal import LowRankMultivariateNormal
+from ._multivariate.multivariate_normal import MultivariateNormal
+from ._multivariate.relaxed_categorical import RelaxedOneHotCategorical
+from ._multivariate.wishart import Wishart
+from ._public_paths import publish as _publish
 from .constraint_registry import biject_to, transform_to
-from .continuous_bernoulli import ContinuousBernoulli
-from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .fishersnedecor import FisherSnedecor
-from .gamma import Gamma
-from .generalized_pareto import GeneralizedPareto
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_cauchy import HalfCauchy
-from .half_normal import HalfNormal
 from .independent import Independent
-from .inverse_gamma import InverseGamma
 from .kl import kl_divergence, register_kl
-from .kumaraswamy import Kumaraswamy
-from .laplace import Laplace
-from .lkj_cholesky import LKJCholesky
-from .log_normal import LogNormal
-from .logistic_normal import LogisticNormal
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .mixture_same_family import MixtureSameFamily
-from .multinomial import Multinomial
-from .multivariate_normal import MultivariateNormal
-from .negative_binomial import NegativeBinomial
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
-from .pareto import Pareto
-from .poisson import Poisson
-from .relaxed_bernoulli import RelaxedBernoulli
-from .relaxed_categorical import RelaxedOneHotCategorical
-from .studentT import StudentT
 from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -66,10 +71,6 @@ from .transforms import (
     Transform,
     identity_transform,
 )
-from .uniform import Uniform
-from .von_mises import VonMises
-from .weibull import Weibull
-from .wishart import Wishart
 
 __all__ = [
     "AbsTransform",
@@ -142,3 +143,6 @@ __all__ = [
     "transform_to",
     "transforms",
 ]  # fmt: skip
+
+for _folder in (_continuous, _discrete, _multivariate):
+    globals().update(_publish(_folder))

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ._continuous.beta import Beta
+from ._continuous.continuous_bernoulli import ContinuousBernoulli
+from ._continuous.exponential import Exponential
+from ._continuous.gamma import Gamma
+from ._continuous.gumbel import Gumbel
+from ._continuous.laplace import Laplace
+from ._continuous.normal import Normal
+from ._continuous.pareto import Pareto
+from ._continuous.uniform import Uniform
+from ._discrete.bernoulli import Bernoulli
+from ._discrete.poisson import Poisson
+from ._multivariate.lowrank_multivariate_normal import LowRankMultivariateNormal
+from ._multivariate.multivariate_normal import MultivariateNormal
 from ._torch import Tensor, torch
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .continuous_bernoulli import ContinuousBernoulli
-from .exponential import Exponential
-from .gamma import Gamma
-from .gumbel import Gumbel
 from .kl import _always_infinite, kl_divergence, register_kl
-from .laplace import Laplace
-from .lowrank_multivariate_normal import LowRankMultivariateNormal
-from .multivariate_normal import MultivariateNormal
-from .normal import Normal
-from .pareto import Pareto
-from .poisson import Poisson
-from .uniform import Uniform
 
 __all__: list[str] = []
 

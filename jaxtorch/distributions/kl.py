@@ -8,30 +8,30 @@ from functools import total_ordering
 from typing import Any
 
 from ..autograd._gradients import grad
+from ._continuous.beta import Beta
+from ._continuous.cauchy import Cauchy
+from ._continuous.dirichlet import Dirichlet
+from ._continuous.exponential import Exponential
+from ._continuous.gamma import Gamma
+from ._continuous.gumbel import Gumbel
+from ._continuous.half_normal import HalfNormal
+from ._continuous.laplace import Laplace
+from ._continuous.log_normal import LogNormal
+from ._continuous.normal import Normal
+from ._continuous.pareto import Pareto
+from ._continuous.uniform import Uniform
+from ._discrete.bernoulli import Bernoulli
+from ._discrete.binomial import Binomial
+from ._discrete.categorical import Categorical
+from ._discrete.geometric import Geometric
+from ._discrete.one_hot_categorical import OneHotCategorical
+from ._discrete.poisson import Poisson
+from ._multivariate.multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from ._torch import Tensor, torch
-from .bernoulli import Bernoulli
-from .beta import Beta
-from .binomial import Binomial
-from .categorical import Categorical
-from .cauchy import Cauchy
-from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .exponential import Exponential
-from .gamma import Gamma
-from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_normal import HalfNormal
 from .independent import Independent
-from .laplace import Laplace
-from .log_normal import LogNormal
-from .multivariate_normal import MultivariateNormal, _batch_mahalanobis
-from .normal import Normal
-from .one_hot_categorical import OneHotCategorical
-from .pareto import Pareto
-from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
-from .uniform import Uniform
 from .utils import _sum_rightmost, euler_constant
 
 __all__ = ["kl_divergence", "register_kl"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import constraints
+from ._discrete.categorical import Categorical
 from ._torch import Tensor, torch
-from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import Distribution
 

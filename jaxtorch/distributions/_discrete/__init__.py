@@ -1,0 +1,1 @@
+"""Discrete distributions: of truth, classes and counts."""
