@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -354,3 +355,17 @@ def test_all_names():
         names = importlib.import_module("torch.distributions" + place).__all__
         ours = importlib.import_module("jaxtorch.distributions" + place)
         assert not [n for n in names if not hasattr(ours, n)], place
+
+
+def test_public_paths():
+    """Each class is found where PyTorch's is, says so, and is pickled by that path."""
+    ours: Any = importlib.import_module("jaxtorch.distributions")
+    classes = {n: c for n, c in vars(module(reference)).items() if isinstance(c, type)}
+    assert len(classes) > 60
+    for name, cls in classes.items():
+        found = getattr(ours, name)
+        assert found.__module__ == "jax" + cls.__module__
+        home = importlib.import_module(found.__module__)
+        assert (home.__name__, getattr(home, name)) == (found.__module__, found)
+        assert getattr(ours, home.__name__.rpartition(".")[2]) is home
+        assert pickle.loads(pickle.dumps(found)) is found
