@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core.define.op import functions as _f
@@ -113,55 +114,41 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return _filled(input.to(dtype), mask, 1).cumprod(_given(input, dim)[0], dtype=dtype)
 
 
-def _extreme(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
-    x = input if dtype is None else input.to(dtype)
-    fill = (_lowest if name.endswith("max") else _highest)(x.dtype)
-    return getattr(_filled(x, mask, _identity(name, x.dtype, mask, fill)), name)(_dims(input, dim), bool(keepdim))
+def _named(fn: Any, name: str, doc: str) -> Any:
+    """One of several functions that a function here makes, under its own name."""
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn
 
 
-def amax(
-    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
-) -> Tensor:
-    """The largest selected element; the type's lowest value where there is none."""
-    return _extreme("amax", input, dim, keepdim, dtype, mask)
+def _extreme(name: str, bound: Callable[[dtypes.dtype], Any], doc: str) -> Any:
+    def extreme(
+        input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor:
+        x = input if dtype is None else input.to(dtype)
+        filled = _filled(x, mask, _identity(name, x.dtype, mask, bound(x.dtype)))
+        return getattr(filled, name)(_dims(input, dim), bool(keepdim))
+
+    return _named(extreme, name, doc)
 
 
-def amin(
-    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
-) -> Tensor:
-    """The smallest selected element; the type's highest value where there is none."""
-    return _extreme("amin", input, dim, keepdim, dtype, mask)
+amax = _extreme("amax", _lowest, "The largest selected element; the type's lowest value where there is none.")
+amin = _extreme("amin", _highest, "The smallest selected element; the type's highest value where there is none.")
 
 
-def _place(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
-    x = input if dtype is None else input.to(dtype)
-    fill = (_lowest if name == "argmax" else _highest)(x.dtype)
-    filled = _filled(x, mask, _identity(name, x.dtype, mask, fill))
-    return getattr(filled, name)(dim, bool(keepdim)).to(x.dtype)
+def _place(name: str, bound: Callable[[dtypes.dtype], Any], doc: str) -> Any:
+    def place(
+        input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor:  # fmt: skip
+        x = input if dtype is None else input.to(dtype)
+        filled = _filled(x, mask, _identity(name, x.dtype, mask, bound(x.dtype)))
+        return getattr(filled, name)(dim, bool(keepdim)).to(x.dtype)
+
+    return _named(place, name, doc)
 
 
-def argmax(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Where the largest selected element is, in the input's type, as in PyTorch."""
-    return _place("argmax", input, dim, keepdim, dtype, mask)
-
-
-def argmin(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Where the smallest selected element is, in the input's type, as in PyTorch."""
-    return _place("argmin", input, dim, keepdim, dtype, mask)
+argmax = _place("argmax", _lowest, "Where the largest selected element is, in the input's type, as in PyTorch.")
+argmin = _place("argmin", _highest, "Where the smallest selected element is, in the input's type, as in PyTorch.")
 
 
 def _count(input: Tensor, dims: tuple[int, ...], keepdim: bool, mask: Tensor | None) -> Tensor:
@@ -244,83 +231,61 @@ def norm(
     return vector_norm(_filled(x, mask, _INF if negative else 0), ord, dims, bool(keepdim), dtype=dtype)
 
 
-def _moment(
-    input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, dtype: Any, mask: Any, root: bool
-) -> Tensor:
-    if unbiased is not None and correction is not None:
-        raise RuntimeError("only one of 'unbiased' and 'correction' may be given")
-    if input.dtype is dtypes.bool_:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
-            "or `logical_not()` operator instead."
-        )
-    delta = 1 if correction is None else correction
-    if unbiased is not None:
-        delta = int(bool(unbiased))
-    dtype = dtype or input.dtype
-    if dtypes.category(dtype) < 2:
-        dtype = dtypes.float32
-    dims, keep = _dims(input, dim), bool(keepdim)
-    x = input.to(dtype)
-    if mask is None:
-        return (_f["std"] if root else _f["var"])(x, dims, correction=delta, keepdim=keep).to(dtype)
-    chosen = _checked(x, mask)
-    assert chosen is not None
-    n = _count(x, dims, True, mask)
-    centre = _f["sum"](_filled(x, mask, 0), dims, True) / n
-    off = _filled(x - centre, mask, 0)
-    total = _f["sum"](off * off.conj(), dims, keep)
-    if not keep:
-        n = n.reshape(total.shape)
-    n = _f["maximum"](n - delta, _f["zeros"]((), dtype=n.dtype)) if delta else n
-    out = (total / n).to(total.dtype)
-    return out.sqrt() if root else out
+def _moment(name: str, doc: str) -> Any:
+    def moment(
+        input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
+        if unbiased is not None and correction is not None:
+            raise RuntimeError("only one of 'unbiased' and 'correction' may be given")
+        if input.dtype is dtypes.bool_:
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+                "or `logical_not()` operator instead."
+            )
+        delta = 1 if correction is None else correction
+        if unbiased is not None:
+            delta = int(bool(unbiased))
+        dtype = dtype or input.dtype
+        if dtypes.category(dtype) < 2:
+            dtype = dtypes.float32
+        dims, keep = _dims(input, dim), bool(keepdim)
+        x = input.to(dtype)
+        if mask is None:
+            return _f[name](x, dims, correction=delta, keepdim=keep).to(dtype)
+        chosen = _checked(x, mask)
+        assert chosen is not None
+        n = _count(x, dims, True, mask)
+        centre = _f["sum"](_filled(x, mask, 0), dims, True) / n
+        off = _filled(x - centre, mask, 0)
+        total = _f["sum"](off * off.conj(), dims, keep)
+        if not keep:
+            n = n.reshape(total.shape)
+        n = _f["maximum"](n - delta, _f["zeros"]((), dtype=n.dtype)) if delta else n
+        out = (total / n).to(total.dtype)
+        return out.sqrt() if name == "std" else out
+
+    return _named(moment, name, doc)
 
 
-def var(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    *,
-    correction: float | None = None,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """The variance of the selected elements; integers give float32."""
-    return _moment(input, dim, unbiased, correction, keepdim, dtype, mask, False)
+var = _moment("var", "The variance of the selected elements; integers give float32.")
+std = _moment("std", "The standard deviation of the selected elements; integers give float32.")
 
 
-def std(
-    input: Tensor,
-    dim: Any = None,
-    unbiased: bool | None = None,
-    *,
-    correction: int | None = None,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """The standard deviation of the selected elements; integers give float32."""
-    return _moment(input, dim, unbiased, correction, keepdim, dtype, mask, True)
+def _along(name: str, bound: Callable[[dtypes.dtype], Any], function: str, doc: str) -> Any:
+    def along(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+        x = input.to(dtype or input.dtype)
+        filled = _filled(x, mask, bound(x.dtype))
+        return getattr(-filled if name == "softmin" else filled, function)(_given(input, dim)[0])
+
+    return _named(along, name, doc)
 
 
-def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the selected elements; 0 elsewhere, NaN where none is selected."""
-    x = input.to(dtype or input.dtype)
-    return _filled(x, mask, _lowest(x.dtype)).softmax(_given(x, dim)[0])
-
-
-def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of `softmax`."""
-    x = input.to(dtype or input.dtype)
-    return _filled(x, mask, _lowest(x.dtype)).log_softmax(_given(x, dim)[0])
-
-
-def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Softmax of the negated selected elements."""
-    x = input.to(dtype or input.dtype)
-    return (-_filled(x, mask, _highest(x.dtype))).softmax(_given(x, dim)[0])
+softmax = _along(
+    "softmax", _lowest, "softmax", "Softmax over the selected elements; 0 elsewhere, NaN where none is selected."
+)
+log_softmax = _along("log_softmax", _lowest, "log_softmax", "The logarithm of `softmax`.")
+softmin = _along("softmin", _highest, "softmax", "Softmax of the negated selected elements.")
 
 
 def normalize(
