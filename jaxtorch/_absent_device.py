@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 from ._absent import absent_class
 
 
-class AbsentDevice:
-    """The functions of `torch.xpu` and its like; their names are those without an underscore."""
+class _Functions:
+    """The functions of the module of one kind of device: of these, one for each form of arguments and answer."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-
-    def is_available(self) -> bool:
-        """Always False."""
-        return False
-
-    def is_initialized(self) -> bool:
-        """Always False."""
-        return False
-
-    def device_count(self) -> int:
-        """Always 0."""
-        return 0
 
     def init(self) -> NoReturn:
         """AssertionError: there is no such device."""
         raise AssertionError(f"Torch not compiled with {self._name} enabled")
 
-    def synchronize(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
-
-    def current_device(self) -> NoReturn:
+    def fails_on(self, device: Any = None) -> NoReturn:
         """AssertionError: there is no such device."""
         self.init()
 
@@ -41,28 +26,30 @@ class AbsentDevice:
         """AssertionError: there is no such device."""
         self.init()
 
-    def empty_cache(self) -> None:
-        """Nothing to do: there is no such device."""
+    def false(self) -> bool:
+        """Always False."""
+        return False
 
-    def get_device_name(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
+    def zero(self) -> int:
+        """Always 0."""
+        return 0
 
-    def get_device_capability(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
+    def zero_on(self, device: Any = None) -> int:
+        """Always 0."""
+        return 0
 
-    def get_device_properties(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
-
-    def get_rng_state(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
-
-    def get_rng_state_all(self) -> list[Any]:
+    def no_states(self) -> list[Any]:
         """An empty list: there is no such device."""
         return []
+
+    def nothing(self) -> None:
+        """Nothing to do: there is no such device."""
+
+    def nothing_on(self, device: Any = None) -> None:
+        """Nothing to do: there is no such device."""
+
+    def seeded(self, seed: int) -> None:
+        """Nothing to do: there is no such device."""
 
     def set_rng_state(self, new_state: Any, device: Any = None) -> None:
         """Nothing to do: there is no such device."""
@@ -70,51 +57,29 @@ class AbsentDevice:
     def set_rng_state_all(self, new_states: Any) -> None:
         """Nothing to do: there is no such device."""
 
-    def current_stream(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
 
-    def initial_seed(self) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
+_NAMES = {
+    "false": "is_available is_initialized", "zero": "device_count", "init": "init current_device initial_seed",
+    "fails_on": "synchronize get_device_name get_device_capability get_device_properties get_rng_state current_stream mem_get_info",
+    "set_device": "set_device", "nothing": "empty_cache seed", "no_states": "get_rng_state_all",
+    "set_rng_state": "set_rng_state", "set_rng_state_all": "set_rng_state_all",
+    "zero_on": "max_memory_allocated memory_reserved max_memory_reserved memory_allocated",
+    "nothing_on": "reset_peak_memory_stats", "seeded": "manual_seed manual_seed_all",
+}  # fmt: skip
+"""The functions of `torch.xpu` and its like, by their form."""
 
-    def mem_get_info(self, device: Any = None) -> NoReturn:
-        """AssertionError: there is no such device."""
-        self.init()
 
-    def max_memory_allocated(self, device: Any = None) -> int:
-        """Always 0."""
-        return 0
-
-    def memory_reserved(self, device: Any = None) -> int:
-        """Always 0."""
-        return 0
-
-    def max_memory_reserved(self, device: Any = None) -> int:
-        """Always 0."""
-        return 0
-
-    def reset_peak_memory_stats(self, device: Any = None) -> None:
-        """Nothing to do: there is no such device."""
-
-    def memory_allocated(self, device: Any = None) -> int:
-        """Always 0."""
-        return 0
-
-    def manual_seed(self, seed: int) -> None:
-        """Nothing to do: there is no such device."""
-
-    def manual_seed_all(self, seed: int) -> None:
-        """Nothing to do: there is no such device."""
-
-    def seed(self) -> None:
-        """Nothing to do: there is no such device."""
+def _called(name: str, form: Any, functions: _Functions) -> MethodType:
+    """A form as the function of that name."""
+    made = FunctionType(form.__code__, form.__globals__, name, form.__defaults__)
+    made.__doc__, made.__annotations__ = form.__doc__, form.__annotations__
+    return MethodType(made, functions)
 
 
 def absent_device(module: str, name: str, without: str = "") -> dict[str, Any]:
     """What the module of a kind of device holds where there is none, by name; `without` some."""
-    functions = AbsentDevice(name)
+    functions = _Functions(name)
     why = f"jaxtorch has no {name} backend"
     held = {kind: absent_class(f"torch.{module}.{kind}", why) for kind in ("Event", "Stream")}
-    names = [n for n in vars(AbsentDevice) if not n.startswith("_") and n not in without.split()]
-    return held | {n: getattr(functions, n) for n in names}
+    forms = [(n, getattr(_Functions, form)) for form, names in _NAMES.items() for n in names.split()]
+    return held | {n: _called(n, form, functions) for n, form in forms if n not in without.split()}

@@ -33,62 +33,34 @@ from ..overrides import _disabled_torch_function_impl as _disabled_torch_functio
 from . import _functorch as _functorch
 from . import _nn as _nn
 from ._asked import (
+    JIT,
     _are_functorch_transforms_active,
     _DisableFuncTorch,
     _DisableTorchDispatch,
     _get_accelerator,
     _get_cpu_capability,
     _get_function_stack_at,
-    _get_graph_executor_optimize,
     _get_torch_function_state,
-    _jit_can_fuse_on_cpu,
-    _jit_can_fuse_on_gpu,
-    _jit_override_can_fuse_on_cpu,
-    _jit_override_can_fuse_on_gpu,
-    _jit_set_autocast_mode,
-    _jit_set_num_profiled_runs,
-    _jit_set_nvfuser_enabled,
-    _jit_set_nvfuser_guard_mode,
-    _jit_set_profiling_executor,
-    _jit_set_profiling_mode,
-    _jit_set_texpr_fuser_enabled,
-    _jit_texpr_fuser_enabled,
     _len_torch_function_stack,
     _pop_torch_function_stack,
     _push_on_torch_function_stack,
-    _set_graph_executor_optimize,
     _set_torch_function_state,
     _TorchFunctionState,
 )
 
+globals().update(JIT)
 TensorBase = Tensor
 _TensorMeta = type(Tensor)
 has_cuda = has_cudnn = has_mps = has_xpu = False
 has_lapack = has_mkl = has_openmp = True
 
 
-class ScriptModule:
-    """TorchScript's modules; jaxtorch makes none."""
+def _empty(name: str) -> Any:
+    return type(name, (), {"__module__": __name__, "__doc__": "A part of TorchScript's programs; jaxtorch makes none."})
 
 
-class ScriptMethod:
-    """Methods of TorchScript's modules; jaxtorch makes none."""
-
-
-class Graph:
-    """TorchScript's programs; jaxtorch makes none."""
-
-
-class Node:
-    """TorchScript's operations; jaxtorch makes none."""
-
-
-class Value:
-    """TorchScript's values; jaxtorch makes none."""
-
-
-class TensorType:
-    """TorchScript's type of tensors; nothing is of it."""
+ScriptModule, ScriptMethod, TensorType = map(_empty, ("ScriptModule", "ScriptMethod", "TensorType"))
+Graph, Node, Value = map(_empty, ("Graph", "Node", "Value"))
 
 
 class DispatchKey:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Any
 
 from jax._src.core import trace_state_clean
@@ -79,81 +80,52 @@ def _get_accelerator(check: bool = False, /) -> _device:
     return _device("cuda" if _jax_devices("cuda") else "cpu")
 
 
-_jit_switches: dict[str, Any] = {
-    "profiling_executor": True, "profiling_mode": True, "autocast_mode": True, "can_fuse_on_cpu": False,
-    "can_fuse_on_gpu": False, "texpr_fuser": True, "num_profiled_runs": 1, "graph_executor_optimize": True,
+_switches: dict[str, Any] = {
+    "_jit_set_profiling_executor": True, "_jit_set_profiling_mode": True, "_jit_set_autocast_mode": True,
+    "_jit_set_num_profiled_runs": 1, "_jit_override_can_fuse_on_cpu": False, "_jit_override_can_fuse_on_gpu": False,
+    "_jit_set_texpr_fuser_enabled": True, "_set_graph_executor_optimize": True, "_jit_set_nvfuser_enabled": False,
+    "_jit_set_nvfuser_guard_mode": False,
 }  # fmt: skip
-"""Switches of TorchScript's compiler. They are kept and change nothing, as jaxtorch has no such compiler."""
+"""Switches of TorchScript's compiler, by what sets them. They are kept and change nothing, as jaxtorch has no such compiler."""
 
 
-def _set_jit(name: str, value: Any) -> Any:
-    before, _jit_switches[name] = _jit_switches[name], value
-    return before
+_TELLING = (
+    "_jit_set_profiling_executor",
+    "_jit_set_profiling_mode",
+    "_jit_set_autocast_mode",
+    "_jit_set_num_profiled_runs",
+)
+"""Those that return what was set before."""
 
 
-def _jit_set_profiling_executor(value: bool, /) -> bool:
-    """The setting before; it changes nothing."""
-    return _set_jit("profiling_executor", bool(value))
+def _setter(name: str) -> Callable[[Any], Any]:
+    tells = name in _TELLING
+
+    def set(value: Any, /) -> Any:
+        before, _switches[name] = _switches[name], type(_switches[name])(value)
+        return before if tells else None
+
+    set.__name__ = set.__qualname__ = name
+    set.__doc__ = "The setting before; it changes nothing." if tells else "Keeps the setting, which changes nothing."
+    return set
 
 
-def _jit_set_profiling_mode(value: bool, /) -> bool:
-    """The setting before; it changes nothing."""
-    return _set_jit("profiling_mode", bool(value))
+def _getter(name: str, setter: str) -> Callable[[], Any]:
+    def get(value: bool | None = None, /) -> Any:
+        return _switches[setter]
+
+    get.__name__ = get.__qualname__ = name
+    get.__doc__ = f"What `{setter}` has set; it changes nothing."
+    return get
 
 
-def _jit_set_autocast_mode(value: bool, /) -> bool:
-    """The setting before; it changes nothing."""
-    return _set_jit("autocast_mode", bool(value))
-
-
-def _jit_set_num_profiled_runs(value: int, /) -> int:
-    """The setting before; it changes nothing."""
-    return _set_jit("num_profiled_runs", int(value))
-
-
-def _jit_can_fuse_on_cpu() -> bool:
-    """What `_jit_override_can_fuse_on_cpu` has set; it changes nothing."""
-    return _jit_switches["can_fuse_on_cpu"]
-
-
-def _jit_override_can_fuse_on_cpu(value: bool, /) -> None:
-    """Keeps the setting, which changes nothing."""
-    _set_jit("can_fuse_on_cpu", bool(value))
-
-
-def _jit_can_fuse_on_gpu() -> bool:
-    """What `_jit_override_can_fuse_on_gpu` has set; it changes nothing."""
-    return _jit_switches["can_fuse_on_gpu"]
-
-
-def _jit_override_can_fuse_on_gpu(value: bool, /) -> None:
-    """Keeps the setting, which changes nothing."""
-    _set_jit("can_fuse_on_gpu", bool(value))
-
-
-def _jit_texpr_fuser_enabled() -> bool:
-    """What `_jit_set_texpr_fuser_enabled` has set; it changes nothing."""
-    return _jit_switches["texpr_fuser"]
-
-
-def _jit_set_texpr_fuser_enabled(value: bool, /) -> None:
-    """Keeps the setting, which changes nothing."""
-    _set_jit("texpr_fuser", bool(value))
-
-
-def _jit_set_nvfuser_enabled(value: bool, /) -> None:
-    """Nothing to do: PyTorch has no such compiler any more."""
-
-
-def _jit_set_nvfuser_guard_mode(value: bool, /) -> None:
-    """Nothing to do: PyTorch has no such compiler any more."""
-
-
-def _get_graph_executor_optimize(value: bool | None = None, /) -> bool:
-    """What `_set_graph_executor_optimize` has set; it changes nothing."""
-    return _jit_switches["graph_executor_optimize"]
-
-
-def _set_graph_executor_optimize(value: bool, /) -> None:
-    """Keeps the setting, which changes nothing."""
-    _set_jit("graph_executor_optimize", bool(value))
+JIT = {name: _setter(name) for name in _switches} | {
+    name: _getter(name, setter)
+    for name, setter in {
+        "_jit_can_fuse_on_cpu": "_jit_override_can_fuse_on_cpu",
+        "_jit_can_fuse_on_gpu": "_jit_override_can_fuse_on_gpu",
+        "_jit_texpr_fuser_enabled": "_jit_set_texpr_fuser_enabled",
+        "_get_graph_executor_optimize": "_set_graph_executor_optimize",
+    }.items()
+}
+"""What sets and tells those switches, by the names of `torch._C`."""
