@@ -8,12 +8,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .._core.define.op import Array, op
+from .._core.define.op import Array, inner_op
 from .indexing.gather import flag_outside
 from .reductions.sorting import sorted_with
 
 
-@op(function=False, method=False, out=False, grad="ToDenseBackward0")
+@inner_op(grad="ToDenseBackward0")
 def _sparse_to_dense(indices: Array, values: Array, size: tuple):
     """The dense tensor: values at the same place are added."""
     if not indices.shape[0]:
@@ -22,7 +22,7 @@ def _sparse_to_dense(indices: Array, values: Array, size: tuple):
     return at.max(values) if values.dtype == jnp.bool_ else at.add(values)
 
 
-@op(function=False, method=False, out=False)
+@inner_op()
 def _sparse_gather(input: Array, indices: Array):
     """The elements (or slices) of a dense tensor at indices."""
     if not indices.shape[0]:
@@ -30,14 +30,14 @@ def _sparse_gather(input: Array, indices: Array):
     return input[tuple(indices)]
 
 
-@op(function=False, method=False, out=False, grad="CoalesceBackward0")
+@inner_op(grad="CoalesceBackward0")
 def _segments_added(values: Array, place: Array, count: int):
     """(count, ...) sums of the values whose `place` is 0, 1, ..."""
     at = jnp.zeros((count, *values.shape[1:]), values.dtype).at[place]
     return at.max(values) if values.dtype == jnp.bool_ else at.add(values)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _rows_merged(index: Array, values: Array, rows: int):
     """The rows that are named, and the sums of their values, both as many as there are values: what is left over names the row
     after the last one. So the shapes do not depend on how many rows are named several times."""
@@ -55,33 +55,33 @@ def _bounds(index: int, rows: int) -> str:
     return f"size is inconsistent with indices: for dim 0, size is {rows} but found index {index}"
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _rows_read(input: Array, place: Array):
     """Rows of a dense tensor; 0 where `place` is none."""
     return input.at[place].get(mode="fill", fill_value=0)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _rows_added(input: Array, place: Array, values: Array):
     """A dense tensor with values added to rows, none of them named twice; nothing is added where `place` is none."""
     return input.at[place].add(values.astype(input.dtype), mode="drop", unique_indices=False)
 
 
-@op(function=False, method=False, out=False, grad=lambda operands, statics: statics[1])
+@inner_op(grad=lambda operands, statics: statics[1])
 def _sparse_matmul(indices: Array, values: Array, dense: Array, rows: int, made_by: str = "MmBackward0"):
     """(rows, m) times (m, k) -> (rows, k), with values (n,) at indices (2, n)."""
     out = jnp.zeros((rows, dense.shape[1]), dense.dtype)
     return out.at[indices[0]].add(values[:, None] * dense[indices[1]])
 
 
-@op(function=False, method=False, out=False, grad="BmmBackward0")
+@inner_op(grad="BmmBackward0")
 def _sparse_bmm(indices: Array, values: Array, dense: Array, rows: int):
     """(b, rows, m) times (b, m, k) -> (b, rows, k), with values (n,) at indices (3, n)."""
     out = jnp.zeros((dense.shape[0], rows, dense.shape[2]), dense.dtype)
     return out.at[indices[0], indices[1]].add(values[:, None] * dense[indices[0], indices[2]])
 
 
-@op(function=False, method=False, out=False, grad="SparseSampledAddmmBackward0")
+@inner_op(grad="SparseSampledAddmmBackward0")
 def _sampled_product(indices: Array, a: Array, b: Array):
     """The elements of `a @ b` at indices: (..., n, m) and (..., m, k) give (..., count)."""
     rows = jnp.take(a, indices[0], axis=-2)
@@ -89,7 +89,7 @@ def _sampled_product(indices: Array, a: Array, b: Array):
     return (rows * columns).sum(-1)
 
 
-@op(function=False, method=False, out=False, grad="SparseMmReduceImplBackward0")
+@inner_op(grad="SparseMmReduceImplBackward0")
 def _sparse_extreme(values: Array, weights: Array, dense: Array, rows: Array, columns: Array, count: int, reduce: str):
     """Per row and column of `dense`, the largest or smallest (or the mean, or the sum) of value times element.
 
@@ -108,7 +108,7 @@ def _sparse_extreme(values: Array, weights: Array, dense: Array, rows: Array, co
     return jnp.where(filled[:, None], best, 0)
 
 
-@op(function=False, method=False, out=False, grad="SparseSoftmaxBackward0")
+@inner_op(grad="SparseSoftmaxBackward0")
 def _segment_softmax(values: Array, place: Array, count: int, log: bool):
     """Softmax over the values of one place."""
     top = jax.lax.stop_gradient(jax.ops.segment_max(values, place, count))
@@ -117,7 +117,7 @@ def _segment_softmax(values: Array, place: Array, count: int, log: bool):
     return shifted - jnp.log(total) if log else jnp.exp(shifted) / total
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _spread_indices(compressed: Array, plain: Array, by_column: bool, block: tuple):
     """(2, n) indices of a compressed matrix; with blocks, of each element of the blocks."""
     n = plain.shape[0]

@@ -23,6 +23,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -517,14 +518,12 @@ def op(
         if not callable(made.grad_name):
             node_type(made.grad_name)
         _claim(registry, op_name, made)
-        public = make_public(
-            made, out=out and not view and differentiable is not None and (bool(function) or not method)
-        )
+        may_write = out and not view and differentiable is not None and (bool(function) or not method)
+        public = make_public(made, out=may_write)
         public.__doc__ = fn.__doc__
         public.__name__ = public.__qualname__ = op_name
         public.__module__ = fn.__module__
-        public.op = made
-        made.public = public
+        public.op, made.public = made, public
         names = [op_name, *aliases]
         if inplace:
             public.inplace = _offer_in_place(made, names, inplace, bool(function), bool(method))
@@ -543,6 +542,9 @@ def op(
 
     return define
 
+
+inner_op = partial(op, function=False, method=False, out=False)
+"""`op` for a part of other operations: neither a function of `torch` nor a method, and without `out=`."""
 
 _FUNCTION_INPLACE = frozenset(
     """abs_ acos_ arccos_ acosh_ arccosh_ addmv_ alpha_dropout_ arctan_ arcsin_ arcsinh_ arctanh_ as_strided_ asin_ asinh_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.define.op import Array, Arrays, op
+from ..._core.define.op import Array, Arrays, inner_op
 from ..._core.tensor.tensor import Tensor
 from ..._core.transforms import forward_mode
 from ..._core.types.grad_mode import state
@@ -17,7 +17,7 @@ def _node(keys: Any, statics: Any) -> str:
     return f"{_NODES[statics[0]]}Backward0" if statics[0] in _NODES else "NotImplemented"
 
 
-@op(function=False, method=False, out=False, grad=_node)
+@inner_op(grad=_node)
 def _underived(found: Array, inputs: Arrays, operation: str):
     if operation in _NODES:
         refused = no_derivative(NotImplementedError, f"the derivative for '{operation}' is not implemented.")

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
+from ..._core.define.op import Array, Number, Operand, Scalar, function, functions, inner_op, method, methods
 from ..._core.dispatch.number_limits import check_number, flag_overflow
 from ..._core.host import forked
 from ..._core.run import capture
@@ -68,7 +68,7 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     return tuple(out)
 
 
-@op(name="_constant", function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _constant(size: Any, value: Number, dtype: Any, device: Any):
     """A constant that is part of the program."""
     return jnp.full(size, convert(jnp.asarray(value), dtype) if dtype is dtypes.float8_e8m0fnu else value, dtype.np)
@@ -77,7 +77,7 @@ def _constant(size: Any, value: Number, dtype: Any, device: Any):
 _WIDE = (np.bool_, np.int64, np.float64, np.complex128)
 
 
-@op(name="_number", function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _number(value: Array, within: Any):
     """A 0-d tensor as wide as Python's numbers are, flagged where it does not fit the type `within`."""
     if within is not None:
@@ -85,7 +85,7 @@ def _number(value: Array, within: Any):
     return value.astype(_WIDE[dtypes.category(dtypes.from_numpy(value.dtype))])
 
 
-@op(name="_full", function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _full(fill_value: Scalar, size: Any, dtype: Any, device: Any):
     """A tensor of one number, which may vary from run to run."""
     return jnp.full(size, convert(jnp.asarray(fill_value), dtype), dtype.np)
@@ -490,7 +490,7 @@ def _fill_name(keys: Any, statics: Any) -> str:
     return "FillBackward2" if keys[1].wrapped else "FillBackward3"
 
 
-@op(name="_fill", function=False, method=False, inplace="_fill_", out=False, grad=_fill_name, like_input=True)
+@inner_op(inplace="_fill_", grad=_fill_name, like_input=True)
 def _fill(input: Array, value: Operand):
     """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
     return jnp.full(input.shape, convert(value, dtypes.from_numpy(input.dtype)), input.dtype)
@@ -540,7 +540,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return input._rebind(filled(aval.shape, value, aval.dtype, aval.slot.device))
 
 
-@op(name="_zero", function=False, method=False, inplace="_zero_", out=False, grad="ZeroBackward0")
+@inner_op(inplace="_zero_", grad="ZeroBackward0")
 def _zero(input: Array):
     """Zeros in place of a tensor that requires a gradient."""
     return jnp.zeros(input.shape, input.dtype)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Arrays, Scalar, function, functions, op
+from ..._core.define.op import Array, Arrays, Scalar, function, functions, inner_op, op
 from ..._core.define.overloads import signed
 from ..._core.define.signature import MISSING, need_kind
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
@@ -70,7 +70,7 @@ def _check_width(bounds: Any, dtype: Any) -> None:
         raise RuntimeError("value cannot be converted to type int64_t without overflow")
 
 
-@op(name="_arange", function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _arange(start: Scalar, step: Scalar, n: int, dtype: Any, device: Any):
     """start, start + step, ...: n numbers."""
     if not dtype.is_floating_point:
@@ -289,7 +289,7 @@ def logspace(
     return finish_factory(placed(values, device), out, requires_grad, "logspace", fill=True)
 
 
-@op(name="_eye", function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _eye(n: int, m: int, dtype: Any, device: Any):
     """Ones on the diagonal."""
     return convert(jnp.eye(n, m, dtype=bool), dtype)
@@ -437,7 +437,7 @@ def vander(x: Array, N: int | None = None, increasing: bool = False):
     return jnp.stack(columns if increasing else columns[::-1], 1)
 
 
-@op(name="_block_diag", function=False, method=False, out=False, grad="BlockDiagBackward0")
+@inner_op(grad="BlockDiagBackward0")
 def _block_diag(tensors: Arrays):
     """Matrices along the diagonal of one."""
     blocks: Sequence[Any] = [jnp.atleast_2d(t) for t in tensors]

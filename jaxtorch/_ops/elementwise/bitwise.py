@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,43 +12,24 @@ from ..._core.define.op import Array, Operand, methods, op
 from ..._core.tensor.tensor import Tensor
 from ..common.rules import bits, needs_tensor, refuse
 
+_of_bits = partial(op, promote=True, inplace=True, differentiable=False, broadcast=True)
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="and",
-    differentiable=False,
-    check=needs_tensor("bitwise_and"),
-    broadcast=True,
-)
+
+@_of_bits(operator="and", check=needs_tensor("bitwise_and"))
 def bitwise_and(input: Operand, other: Operand):
     """`input & other`, broadcast; integers and bools only."""
     refuse("bitwise_and_cpu", input, "float", "complex")
     return input & other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="or",
-    differentiable=False,
-    check=needs_tensor("bitwise_or"),
-    broadcast=True,
-)
+@_of_bits(operator="or", check=needs_tensor("bitwise_or"))
 def bitwise_or(input: Operand, other: Operand):
     """`input | other`, broadcast; integers and bools only."""
     refuse("bitwise_or_cpu", input, "float", "complex")
     return input | other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="xor",
-    differentiable=False,
-    check=needs_tensor("bitwise_xor"),
-    broadcast=True,
-)
+@_of_bits(operator="xor", check=needs_tensor("bitwise_xor"))
 def bitwise_xor(input: Operand, other: Operand):
     """`input ^ other`, broadcast; integers and bools only."""
     refuse("bitwise_xor_cpu", input, "float", "complex")
@@ -67,28 +49,14 @@ def _broadcast(kernel: str, x: Any, by: Any) -> Any:
     return x, by, (by < 0) | (by >= bits(x))
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="lshift",
-    differentiable=False,
-    check=needs_tensor("bitwise_left_shift"),
-    broadcast=True,
-)
+@_of_bits(operator="lshift", check=needs_tensor("bitwise_left_shift"))
 def bitwise_left_shift(input: Operand, other: Operand):
     """`input << other`, broadcast; shifting by more bits than there are (or fewer than none) gives 0."""
     x, by, beyond = _broadcast("lshift_cpu", input, other)
     return jnp.where(beyond, 0, lax.shift_left(x, jnp.where(beyond, 0, by)))
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="rshift",
-    differentiable=False,
-    check=needs_tensor("bitwise_right_shift"),
-    broadcast=True,
-)
+@_of_bits(operator="rshift", check=needs_tensor("bitwise_right_shift"))
 def bitwise_right_shift(input: Operand, other: Operand):
     """`input >> other`, broadcast, keeping the sign; shifting by more bits than there are leaves the sign."""
     x, by, beyond = _broadcast("rshift_cpu", input, other)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Operand, function, method, methods, numpy_names, op
+from ..._core.define.op import Array, Operand, function, inner_op, method, methods, numpy_names, op
 from ..._core.dispatch.operators import foreign
 from ..._core.run import capture
 from ..._core.run.runner import known
@@ -17,8 +18,10 @@ from ..._core.types.grad_mode import no_grad
 from ..common.rules import kind, real_only, refuse, scalar_name, tensor_name
 from ..creation.from_data import from_numpy
 
+_compared = partial(op, promote=True, inplace=True, differentiable=False, broadcast=True)
 
-@op(promote=True, inplace=True, operator="eq", grad=tensor_name("Eq"), differentiable=False, broadcast=True)
+
+@_compared(operator="eq", grad=tensor_name("Eq"))
 def eq(input: Array, other: Operand):
     """`input == other`, broadcast."""
     return input == other
@@ -44,74 +47,34 @@ _equals.__name__ = "__eq__"
 methods["__eq__"] = _equals
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="ne",
-    grad=tensor_name("Ne"),
-    aliases=["not_equal"],
-    differentiable=False,
-    broadcast=True,
-)
+@_compared(operator="ne", grad=tensor_name("Ne"), aliases=["not_equal"])
 def ne(input: Array, other: Operand):
     """`input != other`, broadcast."""
     return input != other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="lt",
-    grad=tensor_name("Lt"),
-    aliases=["less"],
-    differentiable=False,
-    broadcast=True,
-)
+@_compared(operator="lt", grad=tensor_name("Lt"), aliases=["less"])
 def lt(input: Array, other: Operand):
     """`input < other`, broadcast."""
     refuse("lt_cpu", input, "complex")
     return input < other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="le",
-    grad=tensor_name("Le"),
-    aliases=["less_equal"],
-    differentiable=False,
-    broadcast=True,
-)
+@_compared(operator="le", grad=tensor_name("Le"), aliases=["less_equal"])
 def le(input: Array, other: Operand):
     """`input <= other`, broadcast."""
     refuse("le_cpu", input, "complex")
     return input <= other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="gt",
-    grad=tensor_name("Gt"),
-    aliases=["greater"],
-    differentiable=False,
-    broadcast=True,
-)
+@_compared(operator="gt", grad=tensor_name("Gt"), aliases=["greater"])
 def gt(input: Array, other: Operand):
     """`input > other`, broadcast."""
     refuse("gt_cpu", input, "complex")
     return input > other
 
 
-@op(
-    promote=True,
-    inplace=True,
-    operator="ge",
-    grad=tensor_name("Ge"),
-    aliases=["greater_equal"],
-    differentiable=False,
-    broadcast=True,
-)
+@_compared(operator="ge", grad=tensor_name("Ge"), aliases=["greater_equal"])
 def ge(input: Array, other: Operand):
     """`input >= other`, broadcast."""
     refuse("ge_cpu", input, "complex")
@@ -242,13 +205,13 @@ def isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08
     return _close(input, other, rtol, atol, equal_nan)
 
 
-@op(function=False, method=False, out=False, differentiable=False, check=_check_close, broadcast=True)
+@inner_op(differentiable=False, check=_check_close, broadcast=True)
 def _all_close(input: Array, other: Array, rtol: float, atol: float, equal_nan: bool):
     """Are all elements close?"""
     return jnp.all(_close(input, other, rtol, atol, equal_nan))
 
 
-@op(function=False, method=False, out=False, differentiable=False, promote=True, broadcast=True)
+@inner_op(differentiable=False, promote=True, broadcast=True)
 def _all_equal(input: Array, other: Array):
     """Are all elements equal?"""
     return jnp.all(input == other)

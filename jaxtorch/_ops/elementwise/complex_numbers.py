@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from ..._core.define.op import Array, function, op
+from ..._core.define.op import Array, function, inner_op, op
 from ..._core.tensor.tensor import Tensor, need_tensor
 from ..._core.types import dtypes
 from ..common.rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
@@ -69,7 +69,7 @@ def _conj_physical(input: Array):
     return jnp.conj(input) if kind(input) == "complex" else input
 
 
-@op(function=False, method=False, elementwise=True, out=False, inplace="conj_physical_", grad="ConjPhysicalBackward1")
+@inner_op(elementwise=True, inplace="conj_physical_", grad="ConjPhysicalBackward1")
 def _conj_physical_here(input: Array):
     return jnp.conj(input) if kind(input) == "complex" else input
 

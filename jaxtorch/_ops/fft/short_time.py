@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, function, op
+from ..._core.define.op import Array, function, inner_op
 from ..._core.define.signature import checked, need_kind
 from ..._core.record.value_checks import flag
 from ..._core.tensor.tensor import Tensor
@@ -44,7 +44,7 @@ def _copied_signal(operands: Any, statics: Any) -> Any:
     return _kept_signal(operands, statics) if statics[2] < statics[0] else ()
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward4", saved=_kept_signal, unsaved=_copied_signal)
+@inner_op(grad="SqueezeBackward4", saved=_kept_signal, unsaved=_copied_signal)
 def _stft(
     input: Array,
     window: Array | None,
@@ -207,7 +207,7 @@ def _check_istft(
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward1", unsaved=["input"])
+@inner_op(grad="SqueezeBackward1", unsaved=["input"])
 def _istft(
     input: Array, window: Array | None, n_fft: int, hop: int, win_length: int, center: bool, normalized: bool, onesided: Any,
     length: Any, as_complex: bool,

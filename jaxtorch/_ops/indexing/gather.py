@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, function, numpy_names, op
+from ..._core.define.op import Array, function, inner_op, numpy_names, op
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import Within, first, flag
 from ..._core.tensor import strides
@@ -119,15 +119,7 @@ def take(input: Array, index: Array):
     return _taken(input.reshape(-1), (_wrapped(index, input.size),))
 
 
-@op(
-    name="_along_dim",
-    function=False,
-    method=False,
-    out=False,
-    grad="GatherBackward0",
-    saved=["input"],
-    unsaved=["indices"],
-)
+@inner_op(grad="GatherBackward0", saved=["input"], unsaved=["indices"])
 def _along_dim(input: Array, indices: Array, dim: int):
     d = strides.wrap_dim(dim, input.ndim)
     shape = list(strides.broadcast_shapes(

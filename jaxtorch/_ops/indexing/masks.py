@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
 from ..._core.define import missing_dtypes
-from ..._core.define.op import Array, Operand, Scalar, function, method, methods, op
+from ..._core.define.op import Array, Operand, Scalar, function, inner_op, method, methods, op
 from ..._core.define.signature import need_kind
 from ..._core.dispatch.number_limits import check_common, flag_overflow
 from ..._core.record.value_checks import flag
@@ -33,7 +33,7 @@ from .setitem import assignable
 # -- choosing between two tensors
 
 
-@op(name="_where", function=False, method=False, out=False, promote=True, grad="WhereBackward0")
+@inner_op(promote=True, grad="WhereBackward0")
 def _where(condition: Array, input: Operand, other: Operand):
     strides.broadcast_shapes(condition.shape, input.shape, other.shape)
     return jnp.where(condition != 0, input, other)
@@ -258,7 +258,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return result if out is None else write_out(out, result, "masked_select")
 
 
-@op(name="_take_flat", function=False, method=False, out=False, grad="MaskedSelectBackward0", saved=["input"])
+@inner_op(grad="MaskedSelectBackward0", saved=["input"])
 def _take_flat(input: Array, places: Array):
     return input.reshape(-1).at[places].get(mode="promise_in_bounds")
 

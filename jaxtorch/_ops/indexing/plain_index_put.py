@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.define.op import Array, Arrays, op
+from ..._core.define.op import Array, Arrays, inner_op
 from ..._core.record.program import emit
 from ..._core.run.runner import PLAIN
 from ..._core.tensor import strides
@@ -21,7 +21,7 @@ from ..types.casting import convert
 from .getitem import _index_tuple, places_of
 
 
-@op(name="_index_put", function=False, method=False, out=False, grad="IndexPutBackward0")
+@inner_op(grad="IndexPutBackward0")
 def _index_put(self: Array, value: Array, indices: Arrays, pattern: Any, accumulate: bool, checked: bool = False):
     at = _index_tuple(self.shape, indices, pattern, checked)
     value = convert(value, dtypes.from_numpy(self.dtype))

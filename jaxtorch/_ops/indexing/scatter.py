@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Scalar, function, method, numpy_names, op
+from ..._core.define.op import Array, Scalar, function, inner_op, method, numpy_names, op
 from ..._core.define.signature import MISSING, need_kind
 from ..._core.dispatch.number_limits import flag_overflow
 from ..._core.tensor import strides
@@ -165,30 +165,12 @@ def _fill_rows(input: Any, dim: int, index: Any, value: Any) -> Any:
     return jnp.where(chosen, value.astype(input.dtype), input).reshape(shape)
 
 
-@op(
-    name="_index_fill_number",
-    function=False,
-    method=False,
-    out=False,
-    inplace=True,
-    grad="IndexFillBackward0",
-    like_input=True,
-    unsaved=["input"],
-)
+@inner_op(inplace=True, grad="IndexFillBackward0", like_input=True, unsaved=["input"])
 def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
     return _fill_rows(input, dim, index, jnp.asarray(value))
 
 
-@op(
-    name="_index_fill_tensor",
-    function=False,
-    method=False,
-    out=False,
-    inplace=True,
-    grad="IndexFillBackward1",
-    like_input=True,
-    unsaved=["input", "value"],
-)
+@inner_op(inplace=True, grad="IndexFillBackward1", like_input=True, unsaved=["input", "value"])
 def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
     if value.ndim:
         raise RuntimeError(
@@ -317,13 +299,13 @@ def _check_source(input: Any, dim: int, index: Any, src: Any) -> None:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
-@op(name="_scatter_src", function=False, method=False, out=False, inplace=True, grad="ScatterBackward0")
+@inner_op(inplace=True, grad="ScatterBackward0")
 def _scatter_src(input: Array, dim: int, index: Array, src: Array):
     _check_source(input, dim, index, src)
     return _scattered("scatter", input, dim, index, src, set_at)
 
 
-@op(name="_scatter_value", function=False, method=False, out=False, inplace=True, grad="ScatterBackward1")
+@inner_op(inplace=True, grad="ScatterBackward1")
 def _scatter_value(input: Array, dim: int, index: Array, value: Scalar):
     value = jnp.asarray(value).astype(input.dtype)
     return _scattered("scatter", input, dim, index, value, set_at)
@@ -338,21 +320,14 @@ def _writer(reduce: str) -> Any:
 _underived = no_derivative(RuntimeError, "derivative for aten::scatter is not implemented")(lambda found, *of: found)
 
 
-@op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="NotImplemented")
+@inner_op(inplace=True, grad="NotImplemented")
 def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str):
     _check_source(input, dim, index, src)
     found = _scattered("scatter", input, dim, index, src, _writer(reduce))
     return _underived(found, input, src)
 
 
-@op(
-    name="_scatter_value_reduce",
-    function=False,
-    method=False,
-    out=False,
-    inplace=True,
-    grad="NotImplemented",
-)
+@inner_op(inplace=True, grad="NotImplemented")
 def _scatter_value_reduce(input: Array, dim: int, index: Array, value: Scalar, reduce: str):
     found = _scattered("scatter", input, dim, index, jnp.asarray(value).astype(input.dtype), _writer(reduce))
     return _underived(found, input)

@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Scalar, function, functions, method, op
+from ..._core.define.op import Array, Scalar, function, functions, inner_op, method
 from ..._core.define.signature import need_kind
 from ..._core.dispatch.number_limits import flag_overflow
 from ..._core.run.runner import is_tracer
@@ -99,22 +99,22 @@ def _prefix_stripped(value: Tensor) -> Tensor:
     return value.reshape(shape[extra:]) if extra else value
 
 
-@op(name="_filled", function=False, method=False, out=False)
+@inner_op()
 def _filled(value: Scalar, size: Any, dtype: Any, device: Any):
     return jnp.broadcast_to(convert(jnp.asarray(value), dtype), size)
 
 
-@op(name="_copied_onto", function=False, method=False, out=False, grad="CopyBackwards")
+@inner_op(grad="CopyBackwards")
 def _copied_onto(self: Array, src: Array):
     return jnp.broadcast_to(convert(src, dtypes.from_numpy(self.dtype)), self.shape)
 
 
-@op(name="_copied_over", function=False, method=False, out=False, grad="CopyBackwards")
+@inner_op(grad="CopyBackwards")
 def _copied_over(src: Array, size: Any, dtype: Any):
     return jnp.broadcast_to(convert(src, dtype), size)
 
 
-@op(name="_filled_onto", function=False, method=False, out=False, grad="FillBackward3")
+@inner_op(grad="FillBackward3")
 def _filled_onto(self: Array, value: Array):
     return jnp.broadcast_to(convert(value, dtypes.from_numpy(self.dtype)), self.shape)
 
@@ -383,7 +383,7 @@ def _put_result(target: Tensor, result: Tensor) -> None:
     target._rebind(result)
 
 
-@op(name="_masked_fill", function=False, method=False, out=False, grad="IndexPutBackward0")
+@inner_op(grad="IndexPutBackward0")
 def _masked_fill(self: Array, value: Array, mask: Array):
     mask = (mask != 0).reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
     return jnp.where(mask, flag_overflow(value.reshape(()), self.dtype), self)

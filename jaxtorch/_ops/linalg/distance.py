@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, function, op
+from ..._core.define.op import Array, function, inner_op, op
 from ..._core.tensor.tensor import Tensor
 from ..common.rules import kind, scalar_name, unsupported
 from .checks import batches, spread, transpose
@@ -60,14 +60,7 @@ def _check_distances(x1: Any, x2: Any) -> None:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad=_distance_name,
-    check=lambda x1, x2: _check_distances(x1, x2),
-    saved=["x1", "x2", "result"],
-)
+@inner_op(grad=_distance_name, check=lambda x1, x2: _check_distances(x1, x2), saved=["x1", "x2", "result"])
 def _cdist(x1: Array, x2: Array, p: float, mode: Any):
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")

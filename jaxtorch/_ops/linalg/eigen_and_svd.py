@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..._core.define.op import Array, Operand, function, numpy_names, op
+from ..._core.define.op import Array, Operand, function, inner_op, numpy_names, op
 from ..._core.define.signature import need_kind
 from ..._core.tensor.tensor import Tensor, need_tensor, write_out
 from ..._core.types.structseq import types
@@ -152,14 +152,7 @@ def linalg_svdvals(A: Array, *, driver: object = None):
     return svdvals_of(A, "linalg.svd")
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad="LinalgSvdBackward0",
-    saved=["result", "result1", "result2"],
-    unsaved=["input"],
-)
+@inner_op(grad="LinalgSvdBackward0", saved=["result", "result1", "result2"], unsaved=["input"])
 def _older_svd(input: Array, some: bool):
     u, s, vh = svd_of(input, not some)
     return types.svd((u, s, adjoint(vh)))
@@ -315,7 +308,7 @@ def _check_tolerance(name: str, word: str, tolerance: Any) -> None:
         raise RuntimeError(f"{name}: {word} tensor of complex type is not supported.")
 
 
-@op(function=False, method=False, differentiable=False, out=False)
+@inner_op(differentiable=False)
 def _rank(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool):
     name = "torch.linalg.matrix_rank"
     matrix(name, A, "input")
@@ -378,7 +371,7 @@ def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     return inverted(x, atol, rtol)
 
 
-@op(function=False, method=False, out=False, grad="LinalgPinvBackward0", name="_linalg_pinv")
+@inner_op(grad="LinalgPinvBackward0", name="_linalg_pinv")
 def _pinv_op(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool):
     name = "linalg.pinv"
     if A.ndim < 2 or kind(A) in ("bool", "int") or A.dtype.itemsize <= 2:
@@ -447,7 +440,7 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> None:
         raise RuntimeError("This function doesn't handle types other than float and double")
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _rank_and_values(A: Array, B: Array, rcond: Operand | None, driver: str):
     _check_lstsq(A, B, driver)
     values = svdvals_of(A, "linalg.svd")
@@ -457,7 +450,7 @@ def _rank_and_values(A: Array, B: Array, rcond: Operand | None, driver: str):
     return jnp.sum(values > bound[..., None], -1).astype(jnp.int64), values
 
 
-@op(function=False, method=False, out=False, grad="LinalgLstsqBackward0", name="_linalg_lstsq", saved=["result"])
+@inner_op(grad="LinalgLstsqBackward0", name="_linalg_lstsq", saved=["result"])
 def _lstsq(A: Array, B: Array, rcond: Operand | None, vector: bool, residuals: bool):
     """The solution, and the sums of squares that remain (nothing unless `residuals`)."""
     b = B[..., None] if vector else B

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..._core.define.op import Array, Arrays, function, functions, methods, numpy_names, op
+from ..._core.define.op import Array, Arrays, function, functions, inner_op, methods, numpy_names, op
 from ..._core.define.signature import checked, need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, need_tensor, write_out
@@ -33,7 +33,7 @@ def _power_name(operands: Any, statics: Any) -> str:
     return "MmBackward0" if operands[0].ndim == 2 else "UnsafeViewBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_power_name)
+@inner_op(grad=_power_name)
 def _matrix_power(A: Array, n: int):
     """A to a power that is not negative, by repeated squaring."""
     square("linalg.matrix_power", A)
@@ -67,7 +67,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
 functions["matrix_power"] = methods["matrix_power"] = matrix_power
 
 
-@op(function=False, method=False, out=False, also={"input": "A"})
+@inner_op(also={"input": "A"})
 def linalg_matrix_exp(A: Array):
     """The exponential of square matrices."""
     square("linalg.matrix_exp", A)
@@ -284,7 +284,7 @@ def cross(input: Array, other: Array, dim: int | None = None):
 # -- Vandermonde matrices
 
 
-@op(function=False, method=False, out=False, grad="CatBackward0", saved=["x"])
+@inner_op(grad="CatBackward0", saved=["x"])
 def _vander(x: Array, N: int | None):
     if kind(x) == "bool" or x.dtype in HALVES:
         raise RuntimeError(

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Ints, Number, Sizes, numpy_names, op
+from ..._core.define.op import Array, Ints, Number, Sizes, inner_op, numpy_names, op
 from ..._core.define.signature import need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, need_tensor, write_out
@@ -74,7 +74,7 @@ def _norm_name(operands: Any, statics: Any) -> str:
     return "AmaxBackward0" if ord > 0 else "AminBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_norm_name, saved=["result"])
+@inner_op(grad=_norm_name, saved=["result"])
 def _matrix_norm(A: Array, ord: Any, dim: Sizes, keepdim: bool, dtype: object):
     name = "linalg.matrix_norm"
     numbers(name, A, halves=True)
@@ -155,7 +155,7 @@ def _condition_name(operands: Any, statics: Any) -> str:
     return "SqueezeBackward1" if p is None or abs(p) == 2 else "NanToNumBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_condition_name, unsaved=["A"])
+@inner_op(grad=_condition_name, unsaved=["A"])
 def _condition(A: Array, p: Any):
     name = "linalg.cond"
     if A.ndim < 2:

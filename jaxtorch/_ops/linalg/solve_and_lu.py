@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, function, functions, methods, op
+from ..._core.define.op import Array, function, functions, inner_op, methods, op
 from ..._core.record.value_checks import flag
 from ..._core.tensor.tensor import Tensor, write_out
 from ..._core.types.structseq import struct, types
@@ -188,7 +188,7 @@ def linalg_inv(A: Array):
     return _inv(A, "linalg.inv", True)[0]
 
 
-@op(function=False, method=False, out=False, grad="LinalgInvExBackward0", unsaved=["A"])
+@inner_op(grad="LinalgInvExBackward0", unsaved=["A"])
 def _tensor_inverse(A: Array):
     return _inv(A, "inv", True)[0]
 

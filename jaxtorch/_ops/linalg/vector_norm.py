@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Ints, Number, function, functions, op
+from ..._core.define.op import Array, Ints, Number, function, functions, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, write_out
@@ -106,7 +106,7 @@ def order_of(p: Any) -> float:
     return float(p)
 
 
-@op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0", saved=["result"])
+@inner_op(grad="LinalgVectorNormBackward0", saved=["result"])
 def _norm(input: Array, p: Number, dim: Ints | None, keepdim: bool, dtype: object):
     return checked_norm(input, order_of(p), dim, bool(keepdim), dtype)
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.define.missing_dtypes import is_rare
-from ..._core.define.op import Array, Arrays, Operand, op
+from ..._core.define.op import Array, Arrays, Operand, inner_op
 from ..._core.record.value_checks import Within, first, flag
 from ..._core.tensor.strides import wrap_dim
 from ..._core.types import dtypes
@@ -177,7 +177,7 @@ def _nll(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: st
     return loss if reduction == "none" else jnp.sum(loss)
 
 
-@op(function=False, method=False, out=False, grad=_nll_name, saved=["input"])
+@inner_op(grad=_nll_name, saved=["input"])
 def nll_loss(
     input: Array,
     target: Array,
@@ -196,7 +196,7 @@ def nll_loss(
     return in_single(fn)(input)
 
 
-@op(function=False, method=False, out=False, grad=_nll_name, unsaved=["input"])
+@inner_op(grad=_nll_name, unsaved=["input"])
 def cross_entropy(
     input: Array,
     target: Array,
@@ -291,7 +291,7 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
     return loss(*[a.astype(jnp.promote_types(a.dtype, np.float32)) for a in (x, target)]).astype(_common(x, target))
 
 
-@op(function=False, method=False, out=False, grad="AddBackward0")
+@inner_op(grad="AddBackward0")
 def adaptive_log_probability(head: Array, target: Array, clusters: Arrays, cutoffs: Any):
     """The log-probability of each target: head (N, shortlist + clusters), target (N), and the scores (N, size) of each cluster.
 
@@ -339,7 +339,7 @@ def _log_limited(x: Any) -> Any:
     return jnp.maximum(jnp.log(x), -100)
 
 
-@op(function=False, method=False, out=False, saved=["target"])
+@inner_op(saved=["target"])
 def binary_cross_entropy(
     input: Array,
     target: Array,
@@ -386,7 +386,7 @@ def _between_0_and_1(name: str, x: Any) -> None:
     flag(bad.astype(jnp.int64), lambda code: RuntimeError(f"all elements of {name} should be between 0 and 1"))
 
 
-@op(function=False, method=False, out=False, saved=["target"])
+@inner_op(saved=["target"])
 def binary_cross_entropy_with_logits(
     input: Array,
     target: Array,
@@ -438,7 +438,7 @@ def _common(*xs: Any) -> Any:
     return found.np
 
 
-@op(function=False, method=False, out=False, grad="SoftMarginLossBackward0", unsaved=["result"])
+@inner_op(grad="SoftMarginLossBackward0", unsaved=["result"])
 def soft_margin_loss(
     input: Array, target: Array, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ):
@@ -468,7 +468,7 @@ def _multilabel_soft_name(operands: Any, statics: Any) -> str:
     return {"none": "DivBackward0", "sum": "SumBackward0"}.get(_reduction_in(statics), "MeanBackward0")
 
 
-@op(function=False, method=False, out=False, grad=_multilabel_soft_name)
+@inner_op(grad=_multilabel_soft_name)
 def multilabel_soft_margin_loss(
     input: Array,
     target: Operand,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, op
+from ..._core.define.op import Array, inner_op
 from ..._core.record.value_checks import Total, Within, flag
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.types.size import kind_name, need_sizes
@@ -20,7 +20,7 @@ def _ctc_name(operands: Any, statics: Any) -> str:
     return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(statics[1], "CtcLossBackward0")
 
 
-@op(function=False, method=False, out=False, grad=_ctc_name, name="_ctc")
+@inner_op(grad=_ctc_name)
 def _ctc(
     log_probs: Array,
     targets: Array,

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from ..._core.define.missing_dtypes import is_rare
-from ..._core.define.op import Array, Number, Operand, functions, op
+from ..._core.define.op import Array, Number, Operand, functions, inner_op
 from ..._core.define.signature import first_looks
 from ..._core.record.value_checks import flag
 from ..._core.tensor.tensor import Tensor
@@ -72,7 +72,7 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     return to_float(jnp.sum(loss)) / to_float(jnp.sum(weight)) if reduction == "mean" else reduced(loss, reduction)
 
 
-@op(function=False, method=False, out=False)
+@inner_op()
 def mse_loss(
     input: Array,
     target: Array,
@@ -103,7 +103,7 @@ def _size(x: Any) -> Any:
     return jnp.abs(x)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AbsBackward0"), unsaved=["input", "target"])
+@inner_op(grad=named("", "AbsBackward0"), unsaved=["input", "target"])
 def l1_loss(
     input: Array,
     target: Array,
@@ -128,7 +128,7 @@ def _smooth(d: Any, beta: float) -> Any:
     return jnp.where(size < beta, near * near * (0.5 / beta), size - 0.5 * beta)
 
 
-@op(function=False, method=False, out=False, grad="SmoothL1LossBackward0")
+@inner_op(grad="SmoothL1LossBackward0")
 def smooth_l1_loss(
     input: Array,
     target: Array,
@@ -153,7 +153,7 @@ def smooth_l1_loss(
     return in_single(lambda found: reduced(found, reduction))(found)
 
 
-@op(function=False, method=False, out=False)
+@inner_op()
 def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array | None = None):
     """Half the square up to a distance `delta`, linear beyond."""
     reduction = reduction_of(reduction)
@@ -197,7 +197,7 @@ def _kl_name(operands: Any, statics: Any) -> str:
     return {"none": none, "sum": "SumBackward0"}.get(reduction, "MeanBackward0")
 
 
-@op(function=False, method=False, out=False, grad=_kl_name, name="_kl_div", unsaved=["input", "target"])
+@inner_op(grad=_kl_name, unsaved=["input", "target"])
 def _kl_div(input: Array, target: Array, size_average: Any, reduce: Any, reduction: str, log_target: bool):
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
@@ -237,7 +237,7 @@ def kl_div(
     return _kl_div(input, target, size_average, reduce, reduction, log_target)
 
 
-@op(function=False, method=False, out=False, grad=named("", "SubBackward0"), unsaved=["input"])
+@inner_op(grad=named("", "SubBackward0"), unsaved=["input"])
 def poisson_nll_loss(
     input: Array,
     target: Array,
@@ -266,7 +266,7 @@ def poisson_nll_loss(
     return in_single(loss)(*_pair(to_float(input), target))
 
 
-@op(function=False, method=False, out=False, grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
+@inner_op(grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
 def _gaussian_nll(input: Array, target: Operand, var: Array, full: bool, eps: float, reduction: str):
     refuse("lt_cpu", var, "complex")
     if kind(var) in ("int", "bool"):
@@ -333,9 +333,7 @@ def _above_zero(x: Any) -> Any:
     return jnp.where(x >= 0, x, lax.stop_gradient(jnp.where(x < 0, 0, x)))
 
 
-@op(
-    function=False, method=False, out=False, grad=named("", "ClampMinBackward0"), unsaved=["input1", "input2", "target"]
-)
+@inner_op(grad=named("", "ClampMinBackward0"), unsaved=["input1", "input2", "target"])
 def margin_ranking_loss(
     input1: Array,
     input2: Array,
@@ -361,7 +359,7 @@ def margin_ranking_loss(
     return reduced(_above_zero(gap + margin), reduction)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AddBackward0"), unsaved=["input", "target"])
+@inner_op(grad=named("", "AddBackward0"), unsaved=["input", "target"])
 def hinge_embedding_loss(
     input: Array,
     target: Array,
@@ -381,7 +379,7 @@ def hinge_embedding_loss(
     return reduced(far + jnp.where(y != -1, x, 0), reduction)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AddBackward0"), unsaved=["target"])
+@inner_op(grad=named("", "AddBackward0"), unsaved=["target"])
 def cosine_embedding_loss(
     input1: Array,
     input2: Array,
@@ -422,7 +420,7 @@ def _need_class_numbers(target: Any) -> None:
         raise RuntimeError(f"expected scalar type Long but found {scalar_name(target)}")
 
 
-@op(function=False, method=False, out=False, grad="MultiMarginLossBackward0")
+@inner_op(grad="MultiMarginLossBackward0")
 def multi_margin_loss(
     input: Array,
     target: Array,
@@ -472,7 +470,7 @@ def multi_margin_loss(
     return reduced(loss, reduction)
 
 
-@op(function=False, method=False, out=False, grad="MultilabelMarginLossBackward0")
+@inner_op(grad="MultilabelMarginLossBackward0")
 def multilabel_margin_loss(
     input: Array, target: Array, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ):
@@ -500,13 +498,7 @@ def multilabel_margin_loss(
     return reduced(loss.reshape(()) if input.ndim < 2 else loss, reduction)
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad=named("", "ClampMinBackward0"),
-    unsaved=["anchor", "positive", "negative"],
-)
+@inner_op(grad=named("", "ClampMinBackward0"), unsaved=["anchor", "positive", "negative"])
 def triplet_margin_loss(
     anchor: Array,
     positive: Array,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._core import native
 from ..._core.define.missing_dtypes import is_rare
-from ..._core.define.op import Array, Real, Scalar, function, op
+from ..._core.define.op import Array, Real, Scalar, function, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.dispatch.number_limits import check_number
 from ..._core.random.generator import check_generator, engine_for
@@ -79,7 +79,7 @@ def relu(input: Array):
     return rectified(input)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@inner_op(promote=True, inplace=True)
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
     """The input, limited to [min_val, max_val]; the gradient is 0 on the bounds themselves."""
     if input.dtype == jnp.bool_:
@@ -98,7 +98,7 @@ def _limited(x: Any, low: Any, high: Any) -> Any:
     return jnp.minimum(jnp.maximum(x, low), high)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
+@inner_op(promote=True, inplace=True, saved=["written"])
 def leaky_relu(input: Array, negative_slope: Real = 0.01):
     """The input where positive, `negative_slope` times it elsewhere."""
     _needs_float("leaky_relu_cpu", input)
@@ -142,15 +142,7 @@ def prelu(input: Array, weight: Array):
     return _preferred(input, weight.reshape(shape))
 
 
-@op(
-    promote=True,
-    inplace=True,
-    method=False,
-    function=False,
-    out=False,
-    grad="RreluWithNoiseBackward0",
-    saved=["written"],
-)
+@inner_op(promote=True, inplace=True, grad="RreluWithNoiseBackward0", saved=["written"])
 def _rrelu(input: Array, noise: Array):
     return jnp.where(input > 0, input, input * noise)
 
@@ -238,7 +230,7 @@ def _elu_of(x: Any, alpha: float, scale: float = 1.0, inner: float = 1.0) -> Any
     return in_single(lambda v: _elu(v, alpha * scale, scale, inner))(x)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
+@inner_op(promote=True, inplace=True, saved=["written"])
 def elu(input: Array, alpha: Real = 1.0, scale: Real = 1.0, input_scale: Real = 1.0):
     """The input where positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., 2016)."""
     return _elu_of(input, alpha, scale, input_scale)
@@ -262,14 +254,14 @@ def sigmoid_of(x: Any) -> Any:
     return jax.lax.logistic(x)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@inner_op(promote=True, inplace=True)
 def silu(input: Array):
     """input * sigmoid(input); Elfwing et al. (2018)."""
     refuse("silu_cpu", input, "bool", "int")
     return in_single(lambda x: x * sigmoid_of(x))(input)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@inner_op(promote=True, inplace=True)
 def mish(input: Array):
     """input * tanh(softplus(input)); Misra (2019)."""
     _needs_float("mish_cpu", input)
@@ -326,7 +318,7 @@ def logsigmoid(input: Array):
     return in_single(lambda x: -jnp.logaddexp(-x, 0))(input)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@inner_op(promote=True, inplace=True)
 def hardsigmoid(input: Array):
     """min(max(input + 3, 0), 6) / 6."""
     _needs_float("hardsigmoid_cpu", input)
@@ -338,7 +330,7 @@ def _hardswish(x: Any) -> Any:
     return x * jnp.minimum(jnp.maximum(x + 3, 0), 6) / 6
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@inner_op(promote=True, inplace=True)
 def hardswish(input: Array):
     """input * hardsigmoid(input)."""
     _needs_float("hardswish_cpu", input)
@@ -385,14 +377,14 @@ def _tanhshrink(x: Any) -> Any:
     return x - jnp.tanh(x)
 
 
-@op(promote=True, method=False, function=False, out=False, grad="SubBackward0", unsaved=["input"])
+@inner_op(promote=True, grad="SubBackward0", unsaved=["input"])
 def tanhshrink(input: Array):
     """input - tanh(input)."""
     check_subtraction(input, to_float(input))
     return _tanhshrink(to_float(input))
 
 
-@op(promote=True, method=False, function=False, out=False, grad="DivBackward0")
+@inner_op(promote=True, grad="DivBackward0")
 def softsign(input: Array):
     """input / (1 + |input|)."""
     refuse("abs_cpu", input, "bool")
@@ -400,7 +392,7 @@ def softsign(input: Array):
     return x / (jnp.abs(x) + 1)
 
 
-@op(method=False, function=False, out=False)
+@inner_op()
 def glu(input: Array, dim: int = -1):
     """The first half of `dim` times the sigmoid of the second."""
     if input.ndim == 0:
@@ -481,13 +473,13 @@ def log_softmax(input: Array, dim: int, dtype: Any = None):
     return _softmax(input, dim, dtype, log_softmax_of, "log_softmax")
 
 
-@op(name="_safe_softmax", function=False, method=False, out=False, grad="SafeSoftmaxBackward0")
+@inner_op(grad="SafeSoftmaxBackward0")
 def _safe_softmax(input: Array, dim: int, dtype: Any = None):
     made = _softmax(input, dim, dtype, softmax_of, "softmax")
     return jnp.where(jnp.all(input == -jnp.inf, dim, keepdims=True), jnp.zeros((), made.dtype), made)
 
 
-@op(function=False, method=False, out=False, grad="SoftmaxBackward0")
+@inner_op(grad="SoftmaxBackward0")
 def _softmin(input: Array, dim: int, dtype: Any = None):
     check_negation(input)
     if is_rare(dtypes.from_numpy(input.dtype)):
@@ -506,14 +498,14 @@ def implicit_dim(name: str, ndim: int, stacklevel: int = 3) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@op(function=False, method=False, out=False, grad="AddBackward0")
+@inner_op(grad="AddBackward0")
 def _straight_through(soft: Array, dim: int):
     """One-hot at the largest entry going forward, the soft values' gradient going back."""
     hard = jax.nn.one_hot(jnp.argmax(soft, dim), soft.shape[dim], axis=dim, dtype=soft.dtype)
     return hard - _stop(soft) + soft
 
 
-@op(function=False, method=False, out=False, grad="SoftmaxBackward0")
+@inner_op(grad="SoftmaxBackward0")
 def _gumbel_softmax(logits: Array, noise: Array, tau: Scalar, dim: int):
     # Divided by a constant NaN, XLA would lose it.
     scaled = in_single(lambda x, e: softmax_of((x - jnp.log(e)) / jnp.asarray(tau, x.dtype), normal_dim(dim, x.ndim)))

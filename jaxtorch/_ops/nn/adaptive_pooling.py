@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._core.compile.context import target
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Ints, op
+from ..._core.define.op import Array, Ints, inner_op, op
 from ..._core.record.value_checks import flag
 from ..._core.tensor.strides import wrap_dim
 from ..._core.types.size import need_sizes
@@ -149,20 +149,13 @@ def adaptive_avg_pool1d(input: Array, output_size: Ints):
     return _adaptive_avg(input, 1, output_size)
 
 
-@op(
-    method=False,
-    function=False,
-    out=False,
-    grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"),
-    saved=_saved_by(2),
-    channels=1,
-)
+@inner_op(grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"), saved=_saved_by(2), channels=1)
 def adaptive_avg_pool2d(input: Array, output_size: Any):
     """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
     return _adaptive_avg(input, 2, output_size)
 
 
-@op(method=False, function=False, out=False, grad=_mean_name(3, "AdaptiveAvgPool3DBackward0"), saved=_saved_by(3))
+@inner_op(grad=_mean_name(3, "AdaptiveAvgPool3DBackward0"), saved=_saved_by(3))
 def adaptive_avg_pool3d(input: Array, output_size: Any):
     """Means over windows that divide the last 3 dimensions into `output_size` parts; None keeps a size."""
     return _adaptive_avg(input, 3, output_size)

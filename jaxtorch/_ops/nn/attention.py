@@ -12,7 +12,7 @@ from jax import lax
 from jax.interpreters import ad
 
 from ..._core import native
-from ..._core.define.op import Array, op
+from ..._core.define.op import Array, inner_op
 from ..._core.define.signature import need_kind
 from ..._core.tensor.layouts import normal, strides_of
 from ..._core.tensor.strides import broadcast_shapes, preserved, wrap_dim
@@ -59,7 +59,7 @@ def _saved(operands: Any, statics: Any) -> dict[str, str]:
     return {"value": "query key"} | ({"result": ""} if fused else {})
 
 
-@op(function=False, method=False, out=False, grad=_name, name="_attention", unsaved=["query", "key"], saved=_saved)
+@inner_op(grad=_name, unsaved=["query", "key"], saved=_saved)
 def _attention(
     query: Array,
     key: Array,

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..._core.compile.context import convolution_precision
-from ..._core.define.op import Array, Ints, op
+from ..._core.define.op import Array, Ints, inner_op, op
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.warn_once import once
 from ..common.rules import kind, refuse, scalar_name, unsupported
@@ -424,7 +424,7 @@ def _show(*values: Any) -> list[str]:
     return [f"({', '.join(map(str, v))})" for v in values]
 
 
-@op(function=False, method=False, out=False, name="im2col", grad="Im2ColBackward0")
+@inner_op(name="im2col", grad="Im2ColBackward0")
 def _im2col(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Sliding blocks of (N, C, H, W) as columns: (N, C * kH * kW, blocks)."""
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
@@ -480,7 +480,7 @@ def fold(
     return _col2im(input, _both(output_size), _both(kernel_size), _both(dilation), _both(padding), _both(stride))
 
 
-@op(function=False, method=False, out=False, name="col2im", grad="Col2ImBackward0")
+@inner_op(name="col2im", grad="Col2ImBackward0")
 def _col2im(
     input: Array, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
 ):

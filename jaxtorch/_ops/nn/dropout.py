@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.define.missing_dtypes import is_rare
-from ..._core.define.op import Array, function, op
+from ..._core.define.op import Array, function, inner_op
 from ..._core.define.signature import checked, need_kind
 from ..._core.dispatch import torch_dispatch
 from ..._core.random import jax_draws
@@ -24,14 +24,14 @@ from ..random.random import keep_mask
 _ALPHA = 1.7580993408473766
 
 
-@op(function=False, method=False, out=False, inplace="_dropped_", promote=False, elementwise=True, grad="MulBackward0")
+@inner_op(inplace="_dropped_", promote=False, elementwise=True, grad="MulBackward0")
 def _dropped(input: Array, keep: Array, p: float):
     """Kept elements divided by 1 - p; 0 elsewhere, NaN where an infinity is dropped, as in PyTorch."""
     scale = np.zeros((), input.dtype) if p == 1 else np.ones((), input.dtype) / np.asarray(1 - p).astype(input.dtype)
     return input * (keep.astype(input.dtype) * scale)
 
 
-@op(function=False, method=False, out=False, elementwise=True, grad="AddBackward0")
+@inner_op(elementwise=True, grad="AddBackward0")
 def _alpha_dropped(input: Array, keep: Array, p: float):
     """Dropped elements take SELU's negative limit; scale and shift keep mean and variance."""
     a = 1.0 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))

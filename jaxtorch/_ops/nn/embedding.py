@@ -13,7 +13,7 @@ from jax.interpreters import ad
 
 from ..._core import native
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, function, functions, numpy_names, op
+from ..._core.define.op import Array, function, functions, inner_op, numpy_names
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import Bounds, Within, flag
 from ..._core.run.runner import known
@@ -118,7 +118,7 @@ def _frequencies(index: Any, size: int) -> Any:
     return jnp.zeros((size,), jnp.int64).at[index.reshape(-1)].add(1, mode="drop")
 
 
-@op(function=False, method=False, out=False, grad="EmbeddingBackward0")
+@inner_op(grad="EmbeddingBackward0")
 def _embedding(input: Array, weight: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False):
     _check_indices(input, "embedding")
     if weight.ndim != 2:
@@ -132,7 +132,7 @@ def _embedding(input: Array, weight: Array, padding_idx: int = -1, scale_grad_by
     return rows
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _renormalised(weight: Array, index: Array, max_norm: float, norm_type: float):
     """The weight with the rows that are looked up shortened to `max_norm`."""
     used = _frequencies(index, weight.shape[0]) > 0
@@ -222,7 +222,7 @@ def _torch_embedding(
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)
 
 
-@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0", unsaved=["weight"], saved=["input"])
+@inner_op(grad="EmbeddingBagBackward0", unsaved=["weight"], saved=["input"])
 def _embedding_bag(
     input: Array,
     weight: Array,
@@ -273,7 +273,7 @@ def _embedding_bag(
     return total.astype(weight.dtype)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _bag_indices(input: Array, size: int, fast: bool):
     _check_indices(input, "embedding_bag")
     _check_range(input, size, functools.partial(_not_in_bag, size, fast))
@@ -439,7 +439,7 @@ def _looked_up(weight: Tensor, input: Tensor, padding: int | None) -> tuple[Tens
     return rows, index.reshape(input.shape), padding
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _one_hot(tensor: Array, num_classes: int):
     if tensor.size:
         flag(

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ..._core.define.missing_dtypes import is_rare
-from ..._core.define.op import Array, Ints, Scalar, Sizes, op
+from ..._core.define.op import Array, Ints, Scalar, Sizes, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor
@@ -251,14 +251,7 @@ def store_running(new: Any, *running: Tensor | None) -> None:
 # -- instance, group ---------------------------------------------------------------------------------------
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad="ViewBackward0",
-    unsaved=["weight", "bias", "result", "running_mean", "running_var"],
-    saved=["input"],
-)
+@inner_op(grad="ViewBackward0", unsaved=["weight", "bias", "result", "running_mean", "running_var"], saved=["input"])
 def _instance_norm(
     input: Array,
     running_mean: Array | None,

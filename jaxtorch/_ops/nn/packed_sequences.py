@@ -10,19 +10,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Scalar, function, op
+from ..._core.define.op import Array, Scalar, function, inner_op
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..shapes.joining import _on_host, cat
 
 
-@op(function=False, method=False, out=False, grad="PackPaddedSequenceBackward0")
+@inner_op(grad="PackPaddedSequenceBackward0")
 def _rows_packed(input: Array, rows: Array, batch_first: bool):
     """The given rows of (T, B, *), counted along T and then B; (B, T, *) with `batch_first`."""
     x = jnp.swapaxes(input, 0, 1) if batch_first else input
     return x.reshape((-1, *x.shape[2:])).at[rows].get(mode="promise_in_bounds")
 
 
-@op(function=False, method=False, out=False, grad="CopySlices")
+@inner_op(grad="CopySlices")
 def _rows_padded(data: Array, rows: Array, inside: Array, padding: Scalar):
     """`data[rows]` where `inside`, `padding` elsewhere: data (N, *), rows and inside (A, B), the result (A, B, *)."""
     found = data.at[rows].get(mode="promise_in_bounds") if data.shape[0] else jnp.zeros((*rows.shape, *data.shape[1:]))
@@ -30,14 +30,14 @@ def _rows_padded(data: Array, rows: Array, inside: Array, padding: Scalar):
     return jnp.where(kept, found, jnp.asarray(padding).astype(data.dtype)).astype(data.dtype)
 
 
-@op(function=False, method=False, out=False, grad="PackPaddedSequenceBackward0")
+@inner_op(grad="PackPaddedSequenceBackward0")
 def _steps_kept(input: Array, inside: Array, batch_first: bool):
     """The first steps of (T, B, *), or (B, T, *) with `batch_first`, as (T, B, *), and 0 where not `inside` (T, B)."""
     x = (jnp.swapaxes(input, 0, 1) if batch_first else input)[: inside.shape[0]]
     return jnp.where(inside.reshape(inside.shape + (1,) * (x.ndim - 2)), x, jnp.zeros((), x.dtype))
 
 
-@op(function=False, method=False, out=False, grad="CopySlices")
+@inner_op(grad="CopySlices")
 def _steps_padded(padded: Array, inside: Array, padding: Scalar, total: int, batch_first: bool):
     """(T, B, *) with `padding` where not `inside` and up to `total` steps; (B, T, *) with `batch_first`."""
     fill = jnp.asarray(padding).astype(padded.dtype)

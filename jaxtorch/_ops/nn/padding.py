@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, Number, Sizes, op
+from ..._core.define.op import Array, Number, Sizes, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.dispatch.number_limits import check_number
 from ..._core.tensor.tensor import Tensor, need_tensor
@@ -78,7 +78,7 @@ def _check_reflections(input: Array, pairs: Any) -> None:
             )
 
 
-@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved, channels=1)
+@inner_op(grad=_pad_name, saved=_pad_saved, channels=1)
 def _repeat_pad(input: Array, pad: Any, mode: str):
     n = len(pad) // 2
     if len(pad) > 2 * input.ndim and not len(pad) % 2:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Arrays, function, op
+from ..._core.define.op import Array, Arrays, function, inner_op, op
 from ..._core.define.signature import form_of
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, from_host
@@ -44,7 +44,7 @@ def _saved(operands: Any, statics: Any) -> tuple[str, ...]:
     return ("result",) if _name(operands, statics) == "MkldnnRnnLayerBackward0" else ()
 
 
-@op(function=False, method=False, out=False, grad=_name, saved=_saved)
+@inner_op(grad=_name, saved=_saved)
 def _lstm_layer(
     input: Array,
     h0: Array,
@@ -64,7 +64,7 @@ def _lstm_layer(
     return jnp.copy(hs), scans.last(hs, reverse), c  # backward needs hs, and programs may write to the result
 
 
-@op(function=False, method=False, out=False, grad=_name)
+@inner_op(grad=_name)
 def _gru_layer(
     input: Array,
     h0: Array,
@@ -82,7 +82,7 @@ def _gru_layer(
     return jnp.copy(hs), scans.last(hs, reverse)
 
 
-@op(function=False, method=False, out=False, grad=_name)
+@inner_op(grad=_name)
 def _rnn_layer(
     input: Array,
     h0: Array,
@@ -241,7 +241,7 @@ def _check_cell(input: Any, states: list[Any], w_ih: Any, w_hh: Any, gated: bool
             )
 
 
-@op(name="_lstm_cell", function=False, method=False, out=False, grad="MulBackward0")
+@inner_op(grad="MulBackward0")
 def _lstm_cell(
     input: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
 ):

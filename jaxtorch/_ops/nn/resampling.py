@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._core import native
 from ..._core.compile.context import target
-from ..._core.define.op import Array, op
+from ..._core.define.op import Array, inner_op, op
 from ..._core.tensor import strides
 from ..common.primitives import linear_in, natively, primitive, with_tangent
 from ..common.product_primitives import on_cpu
@@ -147,7 +147,7 @@ def _upsample_saves(operands: Any, statics: Any) -> Any:
     return ("input",) if statics[1] == "area" else ()
 
 
-@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample", saved=_upsample_saves, channels=1)
+@inner_op(grad=_upsample_name, saved=_upsample_saves, channels=1)
 def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: Any, antialias: bool):
     spatial = input.shape[2:]
     if any(s < 1 for s in (*spatial, *size)):
@@ -227,14 +227,7 @@ def _fetch(x: Any, places: list[Any]) -> Any:
     return jnp.where(ok[:, None], taken, 0)
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    name="_grid_sample",
-    grad=lambda operands, statics: f"GridSampler{operands[0].ndim - 2}DBackward0",
-    saved=["input", "grid"],
-)
+@inner_op(grad=lambda operands, statics: f"GridSampler{operands[0].ndim - 2}DBackward0", saved=["input", "grid"])
 def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool):
     n = input.ndim - 2
     if not (input.ndim and grid.ndim):
@@ -345,7 +338,7 @@ def _base_line(n: int, dtype: Any, align_corners: bool) -> Any:
     return (line if align_corners else line * own(n - 1) / own(n)).astype(dtype)
 
 
-@op(function=False, method=False, out=False, name="_affine_grid", grad="AffineGridGeneratorBackward0")
+@inner_op(grad="AffineGridGeneratorBackward0")
 def _affine_grid(theta: Array, size: Any, align_corners: bool):
     if len(size) not in (4, 5):
         raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, Number, op
+from ..._core.define.op import Array, Number, inner_op
 from ..._core.types.value import check_long
 from ..common.rules import kind, scalar_name, to_float
 from .pooling import check_averaged
 
 
-@op(method=False, function=False, out=False, grad="DivBackward0", elementwise=True)
+@inner_op(grad="DivBackward0", elementwise=True)
 def local_response_norm(input: Array, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0):
     """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
     if input.ndim < 3:
@@ -40,7 +40,7 @@ def local_response_norm(input: Array, size: int, alpha: Number = 1e-4, beta: Num
     return x / (mean.astype(x.dtype) * alpha + k) ** beta
 
 
-@op(method=False, function=False, out=False, grad="CrossMapLRN2dBackward")
+@inner_op(grad="CrossMapLRN2dBackward")
 def cross_map_lrn(input: Array, size: int, alpha: float, beta: float, k: float):
     """Divide (N, C, H, W) by (k + alpha * mean square of neighbouring channels) ** beta, as the old layer does: it never takes
     channel 0 out of the window again."""

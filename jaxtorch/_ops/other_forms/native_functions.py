@@ -11,7 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
+from ..._core.define.op import (
+    Array,
+    Arrays,
+    Ints,
+    Number,
+    Sizes,
+    function,
+    functions,
+    inner_op,
+    methods,
+    numpy_names,
+    op,
+)
 from ..._core.define.signature import checked, need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, need_tensor, write_out
@@ -76,13 +88,8 @@ def native_group_norm(
     return out, mean.reshape(N, group).astype(statistics), scale.reshape(N, group).astype(statistics)
 
 
-@op(
-    name="_native_batch_norm",
-    function=False,
-    method=False,
-    out=False,
-    grad="NativeBatchNormBackward0",
-    saved=["input", "weight", "result1", "result2", "running_mean", "running_var"],
+@inner_op(
+    grad="NativeBatchNormBackward0", saved=["input", "weight", "result1", "result2", "running_mean", "running_var"]
 )
 def _native_batch_norm(
     input: Array,

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, function, op
+from ..._core.define.op import Array, function, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import flag
 from ..._core.tensor import strides
@@ -59,7 +59,7 @@ def _in_range(zero: Any, low: int, high: int) -> None:
     flag(bad.astype(jnp.int64), lambda _: RuntimeError("`zero_point` must be between `quant_min` and `quant_max`."))
 
 
-@op(function=False, method=False, out=False, grad="FakeQuantizePerTensorAffineCachemaskBackward0", saved=())
+@inner_op(grad="FakeQuantizePerTensorAffineCachemaskBackward0", saved=())
 def _fake_quantize(input: Array, scale: float, zero_point: int, quant_min: int, quant_max: int):
     _check(input, quant_min, quant_max, "fake_quantize_tensor_cachemask_kernel_type_handling")
     if not quant_min <= zero_point <= quant_max:
@@ -67,7 +67,7 @@ def _fake_quantize(input: Array, scale: float, zero_point: int, quant_min: int, 
     return _rounded(input, np.float32(scale), np.int64(zero_point), quant_min, quant_max)
 
 
-@op(function=False, method=False, out=False, grad="FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0")
+@inner_op(grad="FakeQuantizePerTensorAffineCachemaskTensorQparamsBackward0")
 def _fake_quantize_tensors(input: Array, scale: Array, zero_point: Array, quant_min: int, quant_max: int):
     _check(input, quant_min, quant_max, "fake_quantize_tensor_cachemask_kernel_type_handling")
     fixed = [lax.stop_gradient(a.reshape(())) for a in (scale.astype(np.float32), zero_point)]

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, op
+from ..._core.define.op import Array, inner_op
 
 _SMALLEST_SCALE = 6.1e-5
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _to_steps(input: Array, scale: Array, zero_point: Array, low: int, high: int, bits: str):
     """The integers (of the type named `bits`) that stand for the input; NaN gives the largest."""
     return _steps(input, scale, zero_point, low, high).astype(bits)
@@ -29,7 +29,7 @@ def _steps(x: Any, scale: Any, zero: Any, low: int, high: int) -> Any:
     return jnp.clip(jnp.where(jnp.isnan(steps), low if wide else high, steps), low, high)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _from_steps(input: Array, scale: Array, zero_point: Array):
     """What integers stand for, in float32."""
     return _values(input, scale, zero_point)
@@ -64,7 +64,7 @@ def _range_of(low: Any, high: Any, first: int, last: int) -> tuple[Any, Any]:
     return scale, jnp.round(jnp.clip(zero, first, last)).astype(np.int64)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _quantization_range(low: Array, high: Array, first: int, last: int):
     """(scale, zero_point) of integers from `first` to `last` for values of [low, high]."""
     return _range_of(low, high, first, last)
@@ -87,7 +87,7 @@ def _dynamic_product(x: Any, weight: Any, scale: Any, zero: Any, last: int) -> A
     return total.astype(np.float32) * (single * scale.astype(np.float32).reshape(-1))
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _linear_dynamic(
     input: Array, weight: Array, scale: Array, zero_point: Array, bias: Array | None, last: int, relu: bool = False
 ):
@@ -101,7 +101,7 @@ def _linear_dynamic(
     return jnp.maximum(out, 0) if relu else out
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _requantised(
     input: Array, factor: Array, bias: Array | None, scale: Array, zero_point: Array, low: int, high: int, bits: str
 ):
@@ -124,7 +124,7 @@ def _followed(low: Any, high: Any, first: int, last: int, symmetric: bool) -> tu
     return scale, jnp.where(even, int((first + last) / 2), zero)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _followed_range(low: Array, high: Array, first: int, last: int, symmetric: bool):
     """(scale, zero_point) of integers from `first` to `last` for values of [low, high], each float32 and int32."""
     scale, zero = _followed(low, high, first, last, symmetric)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Arrays, Scalar, function, op
+from ..._core.define.op import Array, Arrays, Scalar, function, inner_op
 from ..._core.define.signature import checked, need_kind
 from ..._core.random import jax_draws
 from ..._core.random.generator import Generator, check_generator, draw, generator_of, key_of
@@ -95,7 +95,7 @@ def key_from(words: Array) -> Array:
     return jax.random.fold_in(jax.random.wrap_key_data(words[:2], impl="threefry2x32"), words[2])
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _draw_on(key: Array, a: Scalar, b: Scalar, kind: str, size: Any, dtype: Any, device: Any):
     """Random numbers of a kind with two parameters, drawn on the device."""
     return _ON_DEVICE[kind](key_from(key), size, dtype.np, jnp.asarray(a), jnp.asarray(b))
@@ -127,7 +127,7 @@ def keep_mask(slot: Any, p: float, shape: Sequence[int]) -> Tensor:
     return sample(slot, None, shape, dtypes.bool_, ("dropout_mask", p, tuple(shape)), "bernoulli", 1.0 - p)
 
 
-@op(function=False, method=False, out=False, grad=lambda keys, statics: statics[0])
+@inner_op(grad=lambda keys, statics: statics[0])
 def _drawn(inputs: Arrays, values: Array, node: str):
     """Values drawn with parameters that require a gradient, which is zero."""
     return values

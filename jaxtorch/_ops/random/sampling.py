@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, function, functions, op
+from ..._core.define.op import Array, function, functions, inner_op, op
 from ..._core.define.overloads import signed
 from ..._core.define.signature import need_kind
 from ..._core.random import jax_draws, sampling
@@ -28,19 +28,19 @@ from ..types.casting import cast
 from .random import _FLOATS, check_normal, fill, key_from, sample, store, unsupported, with_history
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _bernoulli_tensor_on(key: Array, p: Array, dtype: Any):
     """True with the probabilities given, drawn on their device."""
     return (jax.random.uniform(key_from(key), p.shape, jnp.float32) < p).astype(dtype.np)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _poisson_on(key: Array, rates: Array):
     """Poisson counts of the rates given, drawn on their device."""
     return jax.random.poisson(key_from(key), rates.astype(jnp.float32), rates.shape).astype(rates.dtype)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _multinomial_on(key: Array, probs: Array, num_samples: int, replacement: bool):
     """Indices drawn by weight, on the device of the weights."""
     weights = jnp.log(probs.astype(jnp.float32))
@@ -259,7 +259,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     return with_history([input], result, "PoissonBackward0")
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _binomial_on(key: Array, count: Array, prob: Array):
     """Numbers of successes, drawn on the device."""
     return jax.random.binomial(key_from(key), count, prob).astype(count.dtype)
@@ -298,13 +298,13 @@ def _gamma_tangent(primals: Any, tangents: Any) -> Any:
     return values, jax.lax.random_gamma_grad(alpha, values) * tangents[0]  # pyright: ignore[reportCallIssue]
 
 
-@op(name="_gamma_with_grad", function=False, method=False, out=False, grad="StandardGammaBackward0")
+@inner_op(grad="StandardGammaBackward0")
 def _gamma_with_grad(alpha: Array, values: Array):
     """Gamma numbers drawn with shape `alpha`."""
     return _gamma_value(alpha, values)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _gamma_on(key: Array, alpha: Array):
     """Gamma numbers of rate 1 with the shapes given, drawn on their device."""
     values = jax.random.gamma(key_from(key), alpha)

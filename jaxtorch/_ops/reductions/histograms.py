@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..._core.define.op import Array, Arrays, Number, function, op
+from ..._core.define.op import Array, Arrays, Number, function, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import flag
 from ..._core.run.runner import known
@@ -117,7 +117,7 @@ def _into_edges(x: Any, edges: Any, weight: Any, density: bool) -> Any:
     return types.histogram((_dense(hist, edges, density), edges))
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _histogram_edges(input: Array, bins: Array, weight: Array | None, density: bool):
     if bins.ndim != 1:
         raise RuntimeError("torch.histogramdd: bins tensor should have one dimension, but got "
@@ -125,7 +125,7 @@ def _histogram_edges(input: Array, bins: Array, weight: Array | None, density: b
     return _into_edges(input, bins, weight, density)
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _histogram_count(input: Array, bins: int, range: tuple | None, weight: Array | None, density: bool):
     if kind(input) != "float" or input.dtype.itemsize < 4:
         unsupported("histogramdd", input)
@@ -176,7 +176,7 @@ def _edges_between(low: Any, high: Any, bins: int) -> Any:
     )
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Array | None, density: bool):
     """(counts, edges of each dimension) of points (..., D)."""
     if kind(input) != "float" or input.dtype.itemsize < 4:
@@ -243,7 +243,7 @@ def histogramdd(
     return types.histogramdd((hist, tuple(found)))
 
 
-@op(function=False, method=False, out=False, differentiable=False)
+@inner_op(differentiable=False)
 def _bincount(input: Array, weights: Array | None, length: int):
     if weights is None:
         return jnp.zeros(length, np.int64).at[input].add(1)

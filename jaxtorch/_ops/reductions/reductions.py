@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import scalar
-from ..._core.define.op import Array, Ints, function, functions, method, op
+from ..._core.define.op import Array, Ints, function, functions, inner_op, method, op
 from ..._core.define.signature import once_given
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, write_out
@@ -443,12 +443,12 @@ def _along(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> Any
     return getattr(types, name)((values, indices))
 
 
-@op(function=False, method=False, out=False, grad="MaxBackward1", saved=["result"])
+@inner_op(grad="MaxBackward1", saved=["result"])
 def _max_all(input: Array):
     return _whole("max", nan_extremes.largest, input)
 
 
-@op(function=False, method=False, out=False, grad="MinBackward1", saved=["result"])
+@inner_op(grad="MinBackward1", saved=["result"])
 def _min_all(input: Array):
     return _whole("min", nan_extremes.smallest, input)
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from ..._core import native
-from ..._core.define.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
+from ..._core.define.op import Array, Arrays, Scalar, function, inner_op, method, methods, numpy_names, op
 from ..._core.define.signature import MISSING, need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor
@@ -328,7 +328,7 @@ def _area_name(operand_keys: Any, statics: Any) -> str:
     return "MulBackward1" if operand_keys[1] is None else "DivBackward1"
 
 
-@op(name="trapezoid", function=False, method=False, out=False, grad=_area_name, unsaved=["y", "x"])
+@inner_op(name="trapezoid", grad=_area_name, unsaved=["y", "x"])
 def _trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
     if not y.shape[axis]:
@@ -343,11 +343,8 @@ def _trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int 
     return _areas("trapezoid", y, x, 1 if dx is None else dx, axis, lambda a: jnp.sum(a, axis))
 
 
-@op(
+@inner_op(
     name="cumulative_trapezoid",
-    function=False,
-    method=False,
-    out=False,
     grad=lambda keys, _: "CumsumBackward0" if keys[1] is None else "DivBackward1",
     unsaved=["y", "x"],
 )
@@ -413,7 +410,7 @@ def _slopes(x: Any, steps: Any, axis: int, edge_order: int, even: bool) -> Any:
     return jnp.concatenate([first, inner, last], axis)
 
 
-@op(function=False, method=False, out=False, grad="CatBackward0")
+@inner_op(grad="CatBackward0")
 def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Any, edge_order: int):
     if input.dtype == np.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")

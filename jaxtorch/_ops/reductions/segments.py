@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Number, function, op
+from ..._core.define.op import Array, Number, function, inner_op
 from ..._core.define.signature import checked, need_kind
 from ..._core.dispatch.number_limits import check_number
 from ..._core.run.runner import known
@@ -32,7 +32,7 @@ def _totals(reduce: str, member: Any, x: Any) -> Any:
     return best
 
 
-@op(name="_segments", function=False, method=False, out=False, grad="SegmentReduceBackward0")
+@inner_op(grad="SegmentReduceBackward0")
 def _segments(data: Array, begins: Array, ends: Array, reduce: str, axis: int, initial: Number | None):
     """begins, ends: (*batch, segments), for the dimensions of `data` before `axis`."""
     if kind(data) != "float":

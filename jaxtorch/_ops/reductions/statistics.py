@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ..._core.compile.symbolic_sizes import scalar
-from ..._core.define.op import Array, Ints, Number, Operand, function, numpy_names, op
+from ..._core.define.op import Array, Ints, Number, Operand, function, inner_op, numpy_names, op
 from ..._core.define.signature import need_kind, once_given
 from ..._core.record.value_checks import flag
 from ..._core.tensor.tensor import Tensor, write_out
@@ -97,22 +97,22 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
     return (found.astype(input.dtype), mean.astype(input.dtype)) if half else (found, mean)
 
 
-@op(function=False, method=False, out=False, grad="VarBackward0")
+@inner_op(grad="VarBackward0")
 def _var(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("var", input, dim, correction, keepdim, False)[0]
 
 
-@op(function=False, method=False, out=False, grad="StdBackward0", saved=["result"])
+@inner_op(grad="StdBackward0", saved=["result"])
 def _std(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("std", input, dim, correction, keepdim, True)[0]
 
 
-@op(function=False, method=False, out=False, grad="VarMeanBackward0")
+@inner_op(grad="VarMeanBackward0")
 def _var_mean(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("var_mean", input, dim, correction, keepdim, False)
 
 
-@op(function=False, method=False, out=False, grad="StdMeanBackward0", saved=["result"])
+@inner_op(grad="StdMeanBackward0", saved=["result"])
 def _std_mean(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("std_mean", input, dim, correction, keepdim, True)
 
@@ -225,22 +225,22 @@ def _median_dim(name: str, input: Any, dim: Any, keepdim: bool, skip_nan: bool) 
     return getattr(types, name)(dropped(*_median(name, input, axis, skip_nan), axis, keepdim))
 
 
-@op(function=False, method=False, out=False, grad="MedianBackward0")
+@inner_op(grad="MedianBackward0")
 def _median_whole(input: Array):
     return _median_all("median", input, False)
 
 
-@op(function=False, method=False, out=False, grad="MedianBackward1", unsaved=["input"])
+@inner_op(grad="MedianBackward1", unsaved=["input"])
 def _median_along(input: Array, dim: int, keepdim: bool):
     return _median_dim("median", input, dim, keepdim, False)
 
 
-@op(function=False, method=False, out=False, grad="NanmedianBackward0")
+@inner_op(grad="NanmedianBackward0")
 def _nanmedian_whole(input: Array):
     return _median_all("nanmedian", input, True)
 
 
-@op(function=False, method=False, out=False, grad="NanmedianBackward1")
+@inner_op(grad="NanmedianBackward1")
 def _nanmedian_along(input: Array, dim: int, keepdim: bool):
     return _median_dim("nanmedian", input, dim, keepdim, True)
 
@@ -298,7 +298,7 @@ def mode(input: Array, dim: int = -1, keepdim: bool = False):
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward4", unsaved=["input", "q"])
+@inner_op(grad="SqueezeBackward4", unsaved=["input", "q"])
 def _quantile(input: Array, q: Operand, dim: int | None, keepdim: bool, interpolation: str, name: str, number: bool):
     x = input
     if x.size == 0:

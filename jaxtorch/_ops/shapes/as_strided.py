@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Array, Sizes, function, functions, method, methods, numpy_names, op
+from ..._core.define.op import Array, Sizes, function, functions, inner_op, method, methods, numpy_names, op
 from ..._core.define.signature import checked, need_kind
 from ..._core.graph.nodes import node_type, shown
 from ..._core.run import capture
@@ -78,7 +78,7 @@ def _as_strided(input: Array, size: Any, stride: Any, offset: int, own: Any):
     return input.reshape(-1)[_found(input.shape, own, size, stride, offset)]
 
 
-@op(name="_as_strided_beyond", function=False, method=False, out=False, grad="AsStridedBackward0")
+@inner_op(grad="AsStridedBackward0")
 def _as_strided_beyond(input: Array, seen: Array, own: Any, stride: Any, offset: int):
     """Elements of the input where it has them, else those of `seen`: all are equal, but the input's have its gradient."""
     places = _elements(input.shape, own, seen.shape, stride, offset)
@@ -177,7 +177,7 @@ def _beyond(input: Tensor, whole: Tensor, given: Any) -> Tensor:
     return out
 
 
-@op(name="_as_strided_scatter", function=False, method=False, out=False, grad="AsStridedScatterBackward0")
+@inner_op(grad="AsStridedScatterBackward0")
 def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset: int, own: Any):
     if src.shape != tuple(size):
         raise RuntimeError(

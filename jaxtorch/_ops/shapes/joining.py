@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.define.op import Arrays, function, functions, numpy_names, op
+from ..._core.define.op import Arrays, function, functions, inner_op, numpy_names
 from ..._core.tensor import strides
 from ..._core.tensor.layouts import suggests
 from ..._core.tensor.out_tensors import refuse_parts, refuse_shared
@@ -48,7 +48,7 @@ def _on_host(tensors: list[Tensor]) -> list[np.ndarray] | None:
     return found
 
 
-@op(name="_cat", function=False, method=False, out=False, promote=True, grad="CatBackward0")
+@inner_op(promote=True, grad="CatBackward0")
 def _cat(tensors: Arrays, dim: int):
     return jnp.concatenate(tensors, axis=dim)
 
@@ -121,7 +121,7 @@ def cat(tensors: Any, dim: int = 0, *, out: Tensor | None = None, axis: int | No
     return _cat_like(tensors, dim, out, axis)
 
 
-@op(name="_stack", function=False, method=False, out=False, promote=True, grad="StackBackward0")
+@inner_op(promote=True, grad="StackBackward0")
 def _stack(tensors: Arrays, dim: int):
     return jnp.stack(tensors, axis=dim)
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
+from ..._core.define.op import Array, Ints, Sizes, function, functions, inner_op, method, numpy_names, op
 from ..._core.define.signature import MISSING, need_kind
 from ..._core.dispatch.number_limits import check_number
 from ..._core.tensor import layouts, strides, view_strides
@@ -68,12 +68,12 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
 
-@op(name="_repeat_each", function=False, method=False, out=False, grad="ViewBackward0")
+@inner_op(grad="ViewBackward0")
 def _repeat_each(input: Array, repeats: int, dim: int):
     return jnp.repeat(input, repeats, axis=dim)
 
 
-@op(name="_rows_at", function=False, method=False, out=False, grad="IndexSelectBackward0")
+@inner_op(grad="IndexSelectBackward0")
 def _rows_at(input: Array, rows: Array, dim: int):
     return input.at[(*(slice(None),) * dim, rows)].get(mode="promise_in_bounds")
 
@@ -230,7 +230,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return out
 
 
-@op(name="_rot90", function=False, method=False, out=False, grad="Rot90Backward0")
+@inner_op(grad="Rot90Backward0")
 def _rot90(input: Array, k: int, dims: Any):
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -381,7 +381,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return (indices.unsqueeze(-1).floor_divide(by) % over).unbind(-1)  # beyond the shape it begins again
 
 
-@op(name="_apart", function=False, method=False, out=False, grad="UnsafeSplitBackward0")
+@inner_op(grad="UnsafeSplitBackward0")
 def _apart(input: Array, size: int, dim: int):
     """The parts of `split`, each in memory of its own."""
     axis = dim % input.ndim

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.symbolic_sizes import up_to
-from ..._core.define.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
+from ..._core.define.op import Array, Ints, Scalar, Sizes, function, inner_op, method, numpy_names, op
 from ..._core.define.signature import checked, need_kind
 from ..._core.tensor import strides, view_strides
 from ..._core.tensor.layouts import offset_of, strides_of
@@ -168,7 +168,7 @@ def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     return t if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
 
 
-@op(name="_reshape_copy", function=False, method=False, out=False, grad="UnsafeViewBackward0")
+@inner_op(grad="UnsafeViewBackward0")
 def _reshape_copy(input: Array, new: Any):
     return input.reshape(new)
 

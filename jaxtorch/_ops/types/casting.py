@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core.compile.kernel import Entry, Kernel
-from ..._core.define.op import Array, common_type, function, functions, method, op
+from ..._core.define.op import Array, common_type, function, functions, inner_op, method
 from ..._core.tensor import strides
 from ..._core.tensor.layouts import normal, suggests
 from ..._core.tensor.tensor import Tensor, apply_entry, need_tensor
@@ -81,7 +81,7 @@ def to_integer(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:
     return xp.where(inside, whole, x.dtype.type(least)).astype(wide).astype(dtype.np)
 
 
-@op(function=False, method=False, out=False, grad="ToCopyBackward0", elementwise=True)
+@inner_op(grad="ToCopyBackward0", elementwise=True)
 def _cast(input: Array, dtype: dtypes.dtype):
     """The tensor in another element type."""
     if dtype.np is None:
@@ -92,7 +92,7 @@ def _cast(input: Array, dtype: dtypes.dtype):
 function("_cast")(_cast)
 
 
-@op(name="_clone", function=False, method=False, out=False, grad="CloneBackward0")
+@inner_op(grad="CloneBackward0")
 def _clone(input: Array):
     """A copy with its own memory."""
     return input
