@@ -272,13 +272,15 @@ def training(n: int) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("n", [8, 300])
 def test_a_parameter_of_which_views_are_taken_is_updated_where_it_lies(n: int, monkeypatch: pytest.MonkeyPatch):
-    from jaxtorch._compile import replaying, residence
+    from jaxtorch._compile import packed_state, replaying
 
     model, step, _ = training(n)
     expected = [step().item() for _ in range(9)]
-    copied, copy, here = [], replaying._copy, residence.State.here
+    copied, copy, here = [], replaying._copy, packed_state.State.here
     monkeypatch.setattr(replaying, "_copy", lambda array: (copied.append(True), copy(array))[1])
-    monkeypatch.setattr(residence.State, "here", lambda self: (copied.append(not here(self)), copied[-1])[1] is False)
+    monkeypatch.setattr(
+        packed_state.State, "here", lambda self: (copied.append(not here(self)), copied[-1])[1] is False
+    )
     compiled, _, step = training(n)
     for i, loss in enumerate(expected):
         close(loss, step().item())

@@ -13,7 +13,7 @@ from .._core.tensor.tensor import Tensor, wrap
 from .._core.tensor.views import find_place
 from .._core.types.value import Value
 from .capturing import alive, with_memory
-from .graphing import Passage
+from .graph_node import Passage
 from .replaying import Replay
 from .trees import writable_part
 

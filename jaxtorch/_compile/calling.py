@@ -35,13 +35,13 @@ from ..autograd.profiler import recorded
 from ..nn import Parameter
 from ..nn.modules._module import hooks as _hooks
 from ..optim import optimizer
-from . import capturing, observing, watching
+from . import capturing, dependencies, observing
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
-from .conditions import Condition, Conditions, described, pictured
-from .graphing import Graph
+from .fullgraph_errors import Unsupported, UserError
+from .graph_node import Graph
+from .guards import Guard, Guards, described, pictured
 from .memory import Before, Met
-from .refusals import Unsupported, UserError
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
 
@@ -78,9 +78,7 @@ class Variant:
 
     __slots__ = ("replay", "conditions", "objects", "fits", "modes", "meeting", "met")
 
-    def __init__(
-        self, replay: Replay, conditions: Conditions, called: Signature, meeting: tuple[Met, list[int]]
-    ) -> None:
+    def __init__(self, replay: Replay, conditions: Guards, called: Signature, meeting: tuple[Met, list[int]]) -> None:
         self.meeting, self.met = meeting
         self.replay = replay
         self.conditions = conditions
@@ -244,8 +242,8 @@ class Compiled:
             return self.fn(*args, **kwargs)
         try:
             roots = [(self.title, self.fn), *[("an argument", x) for x in called.objects]]
-            conditions, tensors = watching.watch(trial.codes, roots)
-        except watching.Unwatchable as error:
+            conditions, tensors = dependencies.watch(trial.codes, roots)
+        except dependencies.Unwatchable as error:
             self._give_up(trial, str(error))
             return self.fn(*args, **kwargs)
         if any(is_sparse(t) for t in [*called.tensors, *[t for t, _ in tensors.values()]]):
@@ -263,13 +261,13 @@ class Compiled:
         called: Signature,
         args: Any,
         kwargs: Any,
-        conditions: Conditions,
+        conditions: Guards,
         tensors: Any,
         border: Border,
     ) -> Any:
         """The call, captured if it can be; otherwise the reason is kept."""
-        before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
-        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
+        before = [Guard("tensor", t, None, described(t), path) for t, path in tensors.values()]
+        grads = [Guard("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
         outlined, modes_before = outline((args, kwargs)), environment()
         work, memory = Capture(called.tensors, border), Before([t for t, _ in tensors.values()], called.tensors)
         trial.attempts += 1
@@ -312,11 +310,11 @@ class Compiled:
             }  # frozen ones too, with a gradient
             before += [c for c in grads if named or _may_have(c.place) or id(c.place) in stepped]
         kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
-        kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
+        kept += [Guard("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
         memory.settled(made)
         kept += memory.conditions(made)
         meeting = memory.meeting([t for t, _ in tensors.values()], called.tensors)
-        trial.variants.append(Variant(replay, Conditions(kept), called, meeting))
+        trial.variants.append(Variant(replay, Guards(kept), called, meeting))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
         return result
@@ -346,14 +344,14 @@ def _fitting(called: Signature, meeting: Met) -> Any:
     return define(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
 
 
-def _listening() -> list[Condition]:
+def _listening() -> list[Guard]:
     """That nothing listens to all calls: hooks on every module or optimizer, profilers whose parts a call may name."""
     every = (
         _hooks._global_forward_hooks, _hooks._global_forward_pre_hooks, _hooks._global_backward_hooks,
         _hooks._global_backward_pre_hooks, optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks,
     )  # fmt: skip
-    found = [Condition("empty", hooks, None, None, "hooks on every module or optimizer") for hooks in every]
-    return [*found, Condition("empty", recorded, None, None, "a profiler")]
+    found = [Guard("empty", hooks, None, None, "hooks on every module or optimizer") for hooks in every]
+    return [*found, Guard("empty", recorded, None, None, "a profiler")]
 
 
 def _watched(args: Any, kwargs: Any) -> bool:

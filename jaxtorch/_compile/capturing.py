@@ -29,7 +29,7 @@ from .._core.types.device import _slots
 from .._core.types.reference_counts import LISTED, counted
 from .._core.types.value import Value
 from ..optim.optimizer import Optimizer
-from .conditions import Condition, Conditions
+from .guards import Guard, Guards
 from .rebinding import Rebound, Uncapturable
 from .sharing import Refused, Shared, families, owner_of
 from .trees import taken_apart
@@ -38,7 +38,7 @@ from .trees import taken_apart
 class Source:
     """Where a replay reads an input.
 
-    kind: 'argument' (by number), 'tensor', 'storage', 'grad' (of a tensor), 'place' (a Condition whose tensor the call rebinds),
+    kind: 'argument' (by number), 'tensor', 'storage', 'grad' (of a tensor), 'place' (a Guard whose tensor the call rebinds),
           'draw' (by number), 'number' (update, name), 'constant' (a Value).
     """
 
@@ -308,7 +308,7 @@ class Captured:
     """One call as a program: `code` with its inputs' sources, what it writes back and what it returns.
 
     live:    the slots whose content the replay needs, in order; `donors` the inputs whose memory it may reuse.
-    writes, grads (tensor, number or None), places (Condition, description of what it holds): what goes back where.
+    writes, grads (tensor, number or None), places (Guard, description of what it holds): what goes back where.
     kept:    the conditions other than those on rebound places; moved: the ids of tensors that stood there.
     spec:    the result (see trees.py) over `tensors`: Results, or Sources of tensors that existed before.
     flags:   (slot, message maker, call) of the errors that data can raise.
@@ -324,8 +324,8 @@ class Captured:
         self.donors: list[int] = []
         self.writes: list[Write] = []
         self.grads: list[tuple[Tensor, Any]] = []
-        self.places: list[tuple[Condition, Any]] = []
-        self.kept: list[Condition] = []
+        self.places: list[tuple[Guard, Any]] = []
+        self.kept: list[Guard] = []
         self.moved: set[int] = set()
         self.spec: Any = None
         self.tensors: list[Any] = []
@@ -354,7 +354,7 @@ def record(call: Callable[[], Any], work: Capture, begun: Callable[[], None], th
         engine.active, generator.on_draw = None, before
 
 
-def settle(work: Capture, result: Any, conditions: Conditions) -> Captured:
+def settle(work: Capture, result: Any, conditions: Guards) -> Captured:
     """What was captured. Uncapturable (or Unbuildable) where it could not be replayed."""
     try:
         if work.reason is not None:
@@ -366,7 +366,7 @@ def settle(work: Capture, result: Any, conditions: Conditions) -> Captured:
     return made
 
 
-def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
+def _settled(work: Capture, result: Any, conditions: Guards) -> Captured:
     programs = [s.program for s in _slots.values() if s.program is not None]
     if len(programs) != 1:
         raise Uncapturable("it computes nothing" if not programs else "it computes on several devices")

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from .capturing import Captured, Source
-from .conditions import Condition
+from .guards import Guard
 
 
 def _place(t: Tensor) -> tuple[Any, Any]:
@@ -99,7 +99,7 @@ class Before:
         before = [number.get(id(self.with_grads[k - 1]), 0) if k else 0 for k in self._met]
         return met, [g or m for g, m in zip(before, Met(tensors, [])(arguments), strict=True)]
 
-    def conditions(self, made: Captured) -> list[Condition]:
+    def conditions(self, made: Captured) -> list[Guard]:
         """That those which the call uses are in memory as they were: none where it writes nothing and reads no part."""
         tensors, owners = self.used, self.owners
         places = [*[self.places[id(t)] for t in tensors], *[self.of_grads[id(t)] for t in owners]]
@@ -113,4 +113,4 @@ class Before:
             grads = [t._grad for t in owners]
             return grads if any([g is None for g in grads]) else _picture([_place(t) for t in [*tensors, *grads]])  # noqa: C419
 
-        return [Condition("memory", now, places, before, "the memory of its tensors")]
+        return [Guard("memory", now, places, before, "the memory of its tensors")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from .conditions import Condition, Conditions, Inner, same
+from .guards import Guard, Guards, Inner, same
 
 _REBINDABLE = ("item", "attribute", "cell", "slot")
 
@@ -22,8 +22,8 @@ class Rebound:
     kept:   the conditions that stay.
     """
 
-    def __init__(self, conditions: Conditions) -> None:
-        self.places: list[Condition] = []
+    def __init__(self, conditions: Guards) -> None:
+        self.places: list[Guard] = []
         self.moved: dict[int, Any] = {}
         self._containers: dict[int, str] = {}
         self._held: list[Any] = []
@@ -39,22 +39,22 @@ class Rebound:
         if self.places:
             self._drop_replaced(broken)
 
-    def _slots(self, c: Condition) -> None:
+    def _slots(self, c: Guard) -> None:
         """Single slots of a list that kept its length."""
-        self.kept.append(Condition("length", c.place, None, len(c.value), c.path))
+        self.kept.append(Guard("length", c.place, None, len(c.value), c.path))
         for i, (before, now) in enumerate(zip(c.value, list(c.place), strict=True)):
-            slot = Condition("slot", c.place, i, before, f"{c.path}[{i}]")
+            slot = Guard("slot", c.place, i, before, f"{c.path}[{i}]")
             if same(before, now):
                 self.kept.append(slot)
             else:
                 self._place(slot)
 
-    def _place(self, c: Condition) -> None:
+    def _place(self, c: Guard) -> None:
         if c.kind not in _REBINDABLE or not self._alike(c.value, c.now(), c, ()):
             raise Uncapturable(f"{c.path} changes at each call")
         self.places.append(c)
 
-    def _alike(self, before: Any, now: Any, c: Condition, keys: tuple[Any, ...]) -> bool:
+    def _alike(self, before: Any, now: Any, c: Guard, keys: tuple[Any, ...]) -> bool:
         """Is `now` built as `before` was, with other tensors? Notes where those from before were."""
         if isinstance(before, Tensor):
             self.moved[id(before)] = Inner(c, keys) if keys else c

@@ -1,7 +1,7 @@
 """Replaying a captured call: inputs are read from their sources, one XLA program runs, results go back to their places.
 
 `Replay` runs the program by itself where everything it reads has been computed. Otherwise, and where its results carry a graph
-(`graphing.py`), the whole call is recorded as a single instruction of the program that is pending.
+(`graph_node.py`), the whole call is recorded as a single instruction of the program that is pending.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .._core.types.value import FLOAT, Value
 from ..optim._rule_optimizer import by_counts, counts_of, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
-from .residence import Gradients, State
+from .packed_state import Gradients, State
 from .trees import numbers_in, put_together
 
 

@@ -22,9 +22,9 @@ from .._core.types.grad_mode import no_grad, state
 from .._core.types.warn_once import warn
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
-from ..autograd._mapped_function import owner
-from ..autograd._mapped_function import run as run_rule
-from ..autograd._traced_function import is_traced
+from ..autograd._function_in_jax import is_traced
+from ..autograd._function_vmap import owner
+from ..autograd._function_vmap import run as run_rule
 from ..autograd.function import Function
 from ..autograd.graph import increment_version
 from .schema import Schema

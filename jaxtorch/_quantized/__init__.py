@@ -14,7 +14,7 @@ from .._core.define.signature import need_kind
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.types import dtypes, warn_once
 from .._ops.quantized import quantize as _ops
-from . import _answers as _answers
+from . import _operations as _operations
 from ._tensor import BITS, RANGES, QuantizedTensor, Scheme, make, quantized
 
 _INTEGERS = {bits: name for name, bits in BITS.items()}

@@ -29,6 +29,7 @@ from .._core.types.warn_once import once, warn
 from .._ops.types.constants import preserve_format
 from ._members import Members
 from .properties import member as _member  # noqa: F401
+from .sparse_gradients import carrier, to_values
 
 MEMBERS = Members()
 member = MEMBERS.member
@@ -343,8 +344,6 @@ def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Ten
     roots, ungraded = [], -1
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=False)):
         if is_sparse(t) and isinstance(g, Tensor):
-            from ..autograd._sparse_ends import carrier, to_values
-
             t, g = carrier(t), to_values(g, t)
         if not isinstance(t, Tensor):
             if not isinstance(t, tuple):

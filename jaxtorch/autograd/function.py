@@ -18,9 +18,9 @@ from .._core.tensor.tensor import INFERENCE_SAVED, Tensor, count_write, is_infer
 from .._core.transforms import forward_mode
 from .._core.types.grad_mode import Anomaly, state, watch
 from .._install import shown
-from . import _dual_function, _mapped_function, _traced_function
-from ._returned import Form, check_gradients, fitted, given_once
-from ._sparse_ends import carrier, places, result, to_values
+from .._tensor.sparse_gradients import carrier, places, result, to_values
+from . import _function_in_jax, _function_jvp, _function_vmap
+from ._function_results import Form, check_gradients, fitted, given_once
 
 _TO_COMPUTE: Any = object()
 
@@ -335,12 +335,12 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if modern:
         args, kwargs = _bound(cls.forward, args, kwargs)
     if state.transforms:
-        _traced_function.check(cls, modern)
-    level = _mapped_function.level_of(args) if state.taped else None
+        _function_in_jax.check(cls, modern)
+    level = _function_vmap.level_of(args) if state.taped else None
     if level is not None:
         return _apply_mapped(cls, args, kwargs, level)
-    if _traced_function.is_traced(args):
-        found = _traced_function.apply(cls, args, kwargs, modern)
+    if _function_in_jax.is_traced(args):
+        found = _function_in_jax.apply(cls, args, kwargs, modern)
         if not (state.grad and any([isinstance(a, Tensor) and a._rg for a in args])):  # noqa: C419
             return found
         if modern:
@@ -350,8 +350,8 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(own, Tensor):
                 own._value = other._value
         return recorded
-    if forward_mode.level is not None and (at := _dual_function.moving(args)) is not None:
-        return _dual_function.apply(cls, args, kwargs, at, _recorded)
+    if forward_mode.level is not None and (at := _function_jvp.moving(args)) is not None:
+        return _function_jvp.apply(cls, args, kwargs, at, _recorded)
     if not state.taped:
         return _recorded(cls, args, kwargs)
     ctx = cls._node_class()
@@ -364,22 +364,22 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
 
     Within a derivative that is taken of each example the user's `backward` (`jvp`) is asked, and the rule gives values only.
     """
-    at = None if forward_mode.level is None else _dual_function.moving(args)
+    at = None if forward_mode.level is None else _function_jvp.moving(args)
     within = state.working and type(state.working[-1]) in (type(None), str, frozenset)
     ruled = cls._overrides_vmap()
     if ruled and not within:
-        return _mapped_function.apply(cls, args, kwargs, level)
+        return _function_vmap.apply(cls, args, kwargs, level)
     recorded = _recorded
     if ruled:
         before, state.grad = state.grad, False
         try:
             with forward_mode.pausing():
-                found = _mapped_function.apply(cls, args, kwargs, level)
+                found = _function_vmap.apply(cls, args, kwargs, level)
         finally:
             state.grad = before
         recorded = functools.partial(_recorded, output=found)
     if at is not None:
-        return _dual_function.apply(cls, args, kwargs, at, recorded)
+        return _function_jvp.apply(cls, args, kwargs, at, recorded)
     ctx = cls._node_class()
     ctx._in_transform = True
     return recorded(cls, args, kwargs, ctx)

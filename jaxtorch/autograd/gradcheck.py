@@ -14,7 +14,7 @@ from .._core.tensor.tensor import Tensor, from_host
 from .._core.types import dtypes
 from .._core.types.grad_mode import enable_grad
 from . import forward_ad
-from ._checked import (
+from ._gradcheck_options import (
     GradcheckError,
     batched_gradients,
     batched_tangents,

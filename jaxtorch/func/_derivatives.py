@@ -1,4 +1,4 @@
-"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_taped.py`), or by JAX's transformations."""
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_recorded.py`), or by JAX's transformations."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
-from . import _sparse, _taped
-from ._calls import (
+from . import _recorded, _sparse_inputs
+from ._jax_calls import (
     Call,
     Watch,
     array_of,
@@ -134,12 +134,12 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             refuse_compressed(flatten(args)[0])
             if any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
                 return by_sparse(args, kwargs)
-            return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
+            return _recorded.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def by_sparse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chosen = _chosen(argnums, len(args))
         by = args[chosen[0]] if isinstance(argnums, int) else tuple([args[i] for i in chosen])
-        run = _sparse.Pass(args, chosen, by)
+        run = _sparse_inputs.Pass(args, chosen, by)
         out, aux = with_aux(run.run(func, kwargs), has_aux, name)
         _check_scalar(out, name)
         more, spec = aux_tensors(aux)
@@ -156,7 +156,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             found, aux_spec[0] = aux_tensors(aux)
             return out, found
 
-        found, value, rest = _taped.gradients(_taped.Problem(problem.call.tensors, problem.moving), run)
+        found, value, rest = _recorded.gradients(_recorded.Problem(problem.call.tensors, problem.moving), run)
         grads = unflatten(found, problem.spec)
         return grads, (value, unflatten(rest, aux_spec[0])) if has_aux else value
 
@@ -216,12 +216,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
         if problem is None:
             return by_jax()
-        return _taped.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
+        return _recorded.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
 
 
 def _vjp_by_sparse(func: Any, primals: Any, has_aux: bool) -> Any:
     name = "vjp(f, *primals)"
-    run = _sparse.Pass(primals, range(len(primals)), primals)
+    run = _sparse_inputs.Pass(primals, range(len(primals)), primals)
     out, aux = with_aux(run.run(func, {}), has_aux, name)
     found, spec = out_tensors(out, name)
     check_smooth(found)
@@ -255,7 +255,7 @@ def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:
         more, specs[1] = aux_tensors(aux)
         return found, more
 
-    back = _taped.Pullback(_taped.Problem(call.tensors, problem.moving), run)
+    back = _recorded.Pullback(_recorded.Problem(call.tensors, problem.moving), run)
     outs = back.results
     if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
         primal_values = [t._read() for t in call.tensors]  # by the function itself
@@ -387,7 +387,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         if not is_inexact(p):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
     by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
-    return _taped.by_tape(lambda: _jvp_recorded(func, primals, own, moves, strict, has_aux), by_jax)
+    return _recorded.by_tape(lambda: _jvp_recorded(func, primals, own, moves, strict, has_aux), by_jax)
 
 
 def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
@@ -402,7 +402,7 @@ def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor
         more, specs[1] = aux_tensors(aux)
         return found, more
 
-    outs, along, rest = _taped.along(run, own, moves, functools.partial(_independent, name) if strict else None)
+    outs, along, rest = _recorded.along(run, own, moves, functools.partial(_independent, name) if strict else None)
     found = (unflatten(outs, specs[0]), unflatten(along, specs[0]))
     return (*found, unflatten(rest, specs[1])) if has_aux else found
 

@@ -8,7 +8,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.size import Size
 from .._core.types.warn_once import once
-from . import _answers
+from . import _operations
 from ._create import check_sparse_tensor_invariants, empty, sparse_coo_tensor
 from ._tensor import COO, SparseTensor, method
 
@@ -61,7 +61,7 @@ def new(self: SparseTensor, *args: Any, device: Any = None) -> SparseTensor:
     `values` keep their element type. TypeError for anything else; of COO tensors only.
     """
     if self._kind is not COO:
-        _answers.unsupported("new", (self,), True)
+        _operations.unsupported("new", (self,), True)
     if 2 <= len(args) <= 3 and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
         if args[0].dtype is not dtypes.int64:
             raise RuntimeError("indices must be an int64 tensor")

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.types import dtypes
-from ._answers import on, unsupported
 from ._create import empty
+from ._operations import on, unsupported
 from ._tensor import COO, SparseTensor, coo, make
 
 

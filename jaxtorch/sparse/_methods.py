@@ -8,7 +8,7 @@ from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._ops.types import casting
 from .._ops.types.constants import strided
-from . import _answers, _likes, _products  # noqa: F401  (registers what it has)
+from . import _likes, _operations, _products  # noqa: F401  (registers what it has)
 from ._convert import coalesce as _coalesce
 from ._convert import compress, index_tensor, to_coo, to_dense
 from ._create import empty
@@ -76,7 +76,7 @@ def values(self: SparseTensor) -> Tensor:
 def _indices(self: SparseTensor) -> Tensor:
     """The indices of a COO tensor, coalesced or not."""
     if self._kind is not COO:
-        _answers.unsupported("_indices", (self,), True)
+        _operations.unsupported("_indices", (self,), True)
     return self._parts[0].detach()
 
 
@@ -143,14 +143,14 @@ def to(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
     """With another element type or on another device; itself where nothing changes (unless `copy`)."""
     slot, dtype, copy, layout = casting.to_arguments(args, kwargs)
     if getattr(layout, "name", "preserve_format") != "preserve_format":
-        _answers.unsupported("to(memory_format=...)", (self,))
+        _operations.unsupported("to(memory_format=...)", (self,))
     out = self
     if slot is not None and slot is not self._value.aval.slot:
         parts = tuple([p.to(slot.device) for p in self._parts])
         out = make(self._kind, parts, self.shape, self._sparse, self._merged, "ToCopyBackward0")
     if dtype is not None and dtype is not out.dtype:
         out = with_values(out, out._parts[-1].to(dtype), made_by="ToCopyBackward0")
-    return _answers._clone(out) if copy and out is self else out
+    return _operations._clone(out) if copy and out is self else out
 
 
 @method
@@ -242,14 +242,14 @@ def sparse_resize_and_clear_(self: SparseTensor, size: Any, sparse_dim: int, den
 @method
 def zero_(self: SparseTensor) -> SparseTensor:
     """Remove all values."""
-    return _answers.zero_(self)
+    return _operations.zero_(self)
 
 
 @method
 def fill_(self: SparseTensor, value: Any) -> Any:
     """Of compressed tensors the values that are there; NotImplementedError for others, whose result would be dense."""
     if self._kind is COO:
-        _answers.unsupported("fill_.Scalar", (self,), True)
+        _operations.unsupported("fill_.Scalar", (self,), True)
     self._parts[-1].fill_(value)
     return self
 
@@ -257,7 +257,7 @@ def fill_(self: SparseTensor, value: Any) -> Any:
 @method
 def copy_(self: SparseTensor, src: Any, non_blocking: bool = False) -> Any:
     """Make this tensor hold what another sparse one does."""
-    return _answers.copy_(self, src)
+    return _operations.copy_(self, src)
 
 
 # -- indexing and shape
@@ -286,10 +286,10 @@ def __getitem__(self: SparseTensor, index: Any) -> Tensor:
             dim += 1
         elif isinstance(i, Tensor) and i.dim() == 1 and i.dtype.name in ("int64", "int32"):
             if any(isinstance(j, Tensor) and j.dim() for j in given if j is not i):
-                _answers.unsupported("index", (self,), True)
+                _operations.unsupported("index", (self,), True)
             out, dim = out.index_select(dim, i), dim + 1
         elif isinstance(i, bool) or (isinstance(i, Tensor) and i.dim()) or not hasattr(i, "__index__"):
-            _answers.unsupported("index", (self,), True)
+            _operations.unsupported("index", (self,), True)
         else:
             out = out.select(dim, i.__index__())
     return out
@@ -297,32 +297,32 @@ def __getitem__(self: SparseTensor, index: Any) -> Tensor:
 
 @method
 def __setitem__(self: SparseTensor, index: Any, value: Any) -> None:
-    _answers.unsupported("__setitem__", (self,), True)
+    _operations.unsupported("__setitem__", (self,), True)
 
 
 @method
 def __iter__(self: SparseTensor) -> Any:
     if not self.dim():
         raise TypeError("iteration over a 0-d tensor")
-    return iter([_answers.select(self, 0, i) for i in range(self.shape[0])])
+    return iter([_operations.select(self, 0, i) for i in range(self.shape[0])])
 
 
 @method
 def t_(self: SparseTensor) -> SparseTensor:
     """In-place form of `t`."""
-    return become(self, _answers.t_(self))
+    return become(self, _operations.t_(self))
 
 
 @method
 def transpose_(self: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     """In-place form of `transpose`."""
-    return become(self, _answers.transpose(self, dim0, dim1))
+    return become(self, _operations.transpose(self, dim0, dim1))
 
 
 @method
 def abs_(self: SparseTensor) -> SparseTensor:
     """In-place form of `abs`."""
-    return _answers.TABLE["abs_"](self)
+    return _operations.TABLE["abs_"](self)
 
 
 SparseTensor.absolute_ = abs_
@@ -390,7 +390,7 @@ SparseTensor.real, SparseTensor.imag = _part("real"), _part("imag")  # pyright: 
 def new_tensor(self: SparseTensor, data: Any, **kwargs: Any) -> Tensor:
     """A dense tensor of the same element type."""
     if self._kind is not COO:
-        _answers.unsupported("new_tensor", (self,), True)
+        _operations.unsupported("new_tensor", (self,), True)
     return Tensor.new_tensor(functions["empty"](0, dtype=self.dtype, device=self.device), data, **kwargs)
 
 
@@ -400,7 +400,7 @@ def new_zeros(
 ) -> Tensor:
     """A sparse tensor without values of the same element type."""
     if self._kind is not COO:
-        _answers.unsupported("new_zeros", (self,), True)
+        _operations.unsupported("new_zeros", (self,), True)
     if not size:
         raise TypeError('new_zeros() missing 1 required positional arguments: "size"')
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
@@ -416,7 +416,7 @@ def new_empty(self: SparseTensor, *size: Any, **options: Any) -> Tensor:
 
 def _unsupported_method(name: str) -> None:
     def refuse(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
-        _answers.unsupported(name, (self,), True)
+        _operations.unsupported(name, (self,), True)
 
     refuse.__name__ = name
     refuse.__doc__ = "NotImplementedError: not of sparse tensors."

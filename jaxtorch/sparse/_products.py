@@ -13,8 +13,8 @@ from .._core.types import dtypes
 from .._ops import sparse as _ops
 from .._ops.types import constants
 from .._ops.types.casting import as_dtype
-from ._answers import add, mul, on, t_, unsupported
 from ._convert import coalesce, compress, entries, flat_places, index_tensor, to_coo, to_dense
+from ._operations import add, mul, on, t_, unsupported
 from ._tensor import COO, SparseTensor, coo, host, make, warn_of_beta, with_values
 
 

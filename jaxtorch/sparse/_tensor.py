@@ -27,7 +27,7 @@ from .._core.types.warn_once import once
 from .._ops.types import constants
 from .._tensor.conversion import to_numpy
 from .._tensor.sharing import reduced
-from ..autograd._sparse_ends import to_values
+from .._tensor.sparse_gradients import to_values
 
 TITLES = {
     constants.strided: "Strided", constants.sparse_coo: "Sparse", constants.sparse_csr: "SparseCsr",

@@ -21,13 +21,6 @@ def _prepare() -> None:
     if _ready:
         return
     # Heavy, and most programs have no modes. They fill the tables of rules and derivatives.
-    from .._library import (  # noqa: F401
-        aten_layer_gradients,
-        aten_layers,
-        aten_losses,
-        aten_products,
-        aten_resampling_rules,
-    )
 
     _overrides.activate()
     public = [made.public for made in list(_op.registry.values())]

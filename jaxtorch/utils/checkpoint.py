@@ -77,7 +77,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     of which it sees the tensors; or a list of the operations to save. RuntimeError in backward where what was saved has been
     written to since, NotImplementedError with `allow_cache_entry_mutation`.
     """
-    from ._selective import contexts  # loads the operations of `torch.ops`
+    from ._selective_checkpoint import contexts  # loads the operations of `torch.ops`
 
     return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 

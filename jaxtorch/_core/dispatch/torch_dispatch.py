@@ -47,7 +47,7 @@ opened: list[Any] = []
 rules: dict[str, Callable[..., Any]] = {}
 """By the name of a function what it is made of; each takes the function's arguments. Filled by `_library/`."""
 derivatives: dict[str, Callable[..., Any]] = {}
-"""By the name of an ATen operation the gradients of its tensors: see `_library/aten_gradients.py`."""
+"""By the name of an ATen operation the gradients of its tensors: see `_library/aten_derivatives.py`."""
 saved_results: dict[str, tuple[int, ...]] = {}
 """By the name of an ATen operation which of its results its derivative keeps: PyTorch detaches them, which modes see."""
 _taken: weakref.WeakKeyDictionary[Node, _Taken] = weakref.WeakKeyDictionary()

@@ -35,7 +35,7 @@ from .._install import ours
 from ..nn import Module
 from ..optim import Optimizer
 from ..optim.lr_scheduler import LRScheduler
-from .conditions import Condition, Conditions
+from .guards import Guard, Guards
 from .observing import package_of
 
 LIMIT = 20_000
@@ -109,7 +109,7 @@ class Watch:
             self.names.update(code.co_names)
             self.names.update(c for c in code.co_consts if isinstance(c, str) and c.isidentifier())
             self.everything = self.everything or not _DYNAMIC.isdisjoint(code.co_names)
-        self.found: list[Condition] = []
+        self.found: list[Guard] = []
         self.tensors: dict[int, tuple[Tensor, str]] = {}
         self._seen: dict[int, Any] = {}
         self._reached: set[types.CodeType] = set()
@@ -138,7 +138,7 @@ class Watch:
     # -- conditions
 
     def _hold(self, kind: str, place: Any, key: Any, value: Any, path: str, follow: bool = True) -> None:
-        self.found.append(Condition(kind, place, key, value, path))
+        self.found.append(Guard(kind, place, key, value, path))
         if follow:
             self._reach(value, path)
 
@@ -187,7 +187,7 @@ class Watch:
         elif isinstance(x, np.ndarray):
             if x.size > 65536 or x.dtype.hasobject:
                 raise Unwatchable(f"{path} is a NumPy array of {x.size} elements, too large to compare at each call")
-            self.found.append(Condition("array", x, None, x.copy(), path))
+            self.found.append(Guard("array", x, None, x.copy(), path))
         elif isinstance(x, weakref.ref):
             self._reach(x(), path)
         elif _own(cls) and "watched" in vars(cls):
@@ -202,16 +202,16 @@ class Watch:
     def _container(self, x: Any, path: str) -> None:
         if isinstance(x, (list, tuple, collections.deque)):
             if not isinstance(x, tuple):
-                self.found.append(Condition("sequence", x, None, tuple(x), path))
+                self.found.append(Guard("sequence", x, None, tuple(x), path))
             for i, item in enumerate(x):
                 self._reach(item, f"{path}[{i}]")
         elif isinstance(x, (dict, types.MappingProxyType)):
-            self.found.append(Condition("keys", x, None, list(x), path))
+            self.found.append(Guard("keys", x, None, list(x), path))
             for key, value in x.items():
                 self._hold("item", x, key, value, f"{path}[{key!r}]")
         elif isinstance(x, (set, frozenset)):
             if isinstance(x, set):
-                self.found.append(Condition("set", x, None, frozenset(x), path))
+                self.found.append(Guard("set", x, None, frozenset(x), path))
             for item in x:
                 self._reach(item, path)
 
@@ -247,7 +247,7 @@ class Watch:
             for name, value in vars(cls).items():
                 shadowed = name in self.names and name not in own and not name.startswith("__")
                 if shadowed and not isinstance(value, (property, types.MemberDescriptorType)):
-                    self.found.append(Condition("absent", own, name, None, f"{path}.{name}"))
+                    self.found.append(Guard("absent", own, name, None, f"{path}.{name}"))
 
     def _class(self, cls: type, path: str) -> None:
         for k in cls.__mro__:
@@ -277,11 +277,11 @@ class Watch:
             entries = own.get(table)
             if entries is None or (simple and table != "_parameters"):
                 continue
-            self.found.append(Condition("item", own, table, entries, f"{path}.{table}"))
+            self.found.append(Guard("item", own, table, entries, f"{path}.{table}"))
             if table == "_modules" and len(entries) > 1:  # a container calls them in their order
-                self.found.append(Condition("keys", entries, None, list(entries), f"{path}.{table}"))
+                self.found.append(Guard("keys", entries, None, list(entries), f"{path}.{table}"))
             else:
-                self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
+                self.found.append(Guard("length", entries, None, len(entries), f"{path}.{table}"))
             for name, value in entries.items():
                 self._hold("item", entries, name, value, f"{path}.{name}")
         for table in _HOOKS:
@@ -289,14 +289,14 @@ class Watch:
             if hooks:
                 self._reach(hooks, f"{path}.{table}")
             elif hooks is not None:
-                self.found.append(Condition("empty", hooks, None, None, f"the hooks of {path}"))
+                self.found.append(Guard("empty", hooks, None, None, f"the hooks of {path}"))
         for name, value in list(own.items()):
             if name in _TABLES or name in _HOOKS:
                 continue
             if name == "training" or (whole and _is_option(name, value)) or (not whole and name in self.names):
                 self._hold("item", own, name, value, f"{path}.{name}")
         if "forward" not in own:
-            self.found.append(Condition("absent", own, "forward", None, f"{path}.forward"))
+            self.found.append(Guard("absent", own, "forward", None, f"{path}.forward"))
         if not _own(type(m)):
             self._attributes(m, {}, path, all_of=False)
             self._class(type(m), path)
@@ -307,26 +307,26 @@ class Watch:
             if own.get(table):
                 raise Unwatchable(f"{path} has step hooks, which run in Python at each step")
             if table in own:
-                self.found.append(Condition("empty", own[table], None, None, f"the hooks of {path}"))
+                self.found.append(Guard("empty", own[table], None, None, f"the hooks of {path}"))
         if "step" in own:  # a schedule's, or somebody else's
             self._hold("item", own, "step", own["step"], f"{path}.step", False)
         else:
-            self.found.append(Condition("absent", own, "step", None, f"{path}.step"))
+            self.found.append(Guard("absent", own, "step", None, f"{path}.step"))
         for name in ("param_groups", "state"):
-            self.found.append(Condition("item", own, name, own[name], f"{path}.{name}"))
-        self.found.append(Condition("sequence", o.param_groups, None, tuple(o.param_groups), f"{path}.param_groups"))
+            self.found.append(Guard("item", own, name, own[name], f"{path}.{name}"))
+        self.found.append(Guard("sequence", o.param_groups, None, tuple(o.param_groups), f"{path}.param_groups"))
         for i, group in enumerate(o.param_groups):
             where = f"{path}.param_groups[{i}]"
             params = group["params"]
             self._hold("item", group, "params", params, f"{where}['params']")
             if "param_groups" in self.names or "defaults" in self.names:
                 self._reach(group, where)
-            self.found.append(Condition("values", o.state, None, tuple(o.state.values()), f"{path}.state"))
+            self.found.append(Guard("values", o.state, None, tuple(o.state.values()), f"{path}.state"))
             for p in params:
                 state = o.state.get(p, None)
                 if state is None:
                     continue
-                self.found.append(Condition("length", state, None, len(state), f"{path}.state"))
+                self.found.append(Guard("length", state, None, len(state), f"{path}.state"))
                 for name, value in state.items():
                     if isinstance(value, Tensor) or name != "step":
                         self._hold("item", state, name, value, f"{path}.state[...]['{name}']", name != "step")
@@ -348,7 +348,7 @@ class Watch:
         if foreign:
             return
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.found.append(Condition("attribute", f, name, getattr(f, name), f"{f.__qualname__}.{name}"))
+            self.found.append(Guard("attribute", f, name, getattr(f, name), f"{f.__qualname__}.{name}"))
         pending = [code]
         while pending:
             inner = pending.pop()
@@ -357,7 +357,7 @@ class Watch:
                 if name in f.__globals__:
                     self._hold("item", f.__globals__, name, f.__globals__[name], name)
                 elif hasattr(builtins, name):
-                    self.found.append(Condition("absent", f.__globals__, name, None, name))
+                    self.found.append(Guard("absent", f.__globals__, name, None, name))
             for name in _imported(inner, f.__globals__.get("__package__") or ""):
                 if name in sys.modules:
                     self._hold("item", sys.modules, name, sys.modules[name], name)
@@ -390,7 +390,7 @@ def _wraps(f: Callable[..., Any]) -> bool:
     return bool(getattr(f, "__closure__", None)) and package_of(f.__code__)
 
 
-def watch(codes: set[types.CodeType], roots: list[tuple[str, Any]]) -> tuple[Conditions, dict[int, tuple[Tensor, str]]]:
+def watch(codes: set[types.CodeType], roots: list[tuple[str, Any]]) -> tuple[Guards, dict[int, tuple[Tensor, str]]]:
     """The conditions that hold now for what `codes` reach from `roots`, and the tensors among it. Unwatchable if it cannot be."""
     found = Watch(codes, roots)
-    return Conditions(found.found), found.tensors
+    return Guards(found.found), found.tensors

@@ -1,4 +1,4 @@
-"""Conditions on Python objects, checked together by one generated function: some 25 ns each."""
+"""Guards on Python objects, checked together by one generated function: some 25 ns each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GONE = object()
 _CHUNK = 40  # beyond 256 names Python does not specialise the look-ups
 
 
-class Condition:
+class Guard:
     """That a place holds what it held when a call was captured.
 
     kind: 'item' (place[key] is value), 'slot' (of a list), 'absent', 'cell', 'attribute', 'class', 'sequence', 'keys',
@@ -197,7 +197,7 @@ class Inner:
 
     __slots__ = ("condition", "keys")
 
-    def __init__(self, condition: Condition, keys: tuple[Any, ...]) -> None:
+    def __init__(self, condition: Guard, keys: tuple[Any, ...]) -> None:
         self.condition = condition
         self.keys = keys
 
@@ -214,10 +214,10 @@ def same(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b and _sign(a) == _sign(b))
 
 
-class Conditions:
-    """Conditions that must all hold; calling it checks them."""
+class Guards:
+    """Guards that must all hold; calling it checks them."""
 
-    def __init__(self, conditions: list[Condition]) -> None:
+    def __init__(self, conditions: list[Guard]) -> None:
         self.list = conditions
         self._checks: list[Any] | None = None
 
@@ -244,6 +244,6 @@ class Conditions:
             checks.append(define(f"def check():\n    return {' and '.join(parts)}", scope, "check"))
         return checks
 
-    def broken(self) -> list[Condition]:
+    def broken(self) -> list[Guard]:
         """The conditions that do not hold."""
         return [c for c in self.list if not c.holds()]

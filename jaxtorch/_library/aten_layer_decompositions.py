@@ -1,4 +1,4 @@
-"""The rules of layers' functions (see `aten_rules.py`)."""
+"""The decompositions of layers' functions (see `aten_decompositions.py`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._ops.types.constants import strided
 from .._ops.types.typeinfo import finfo
-from .aten_making import bernoulli
-from .aten_rules import aten, made_of
-from .aten_table import show
+from .aten_creation_decompositions import bernoulli
+from .aten_decompositions import aten, made_of
+from .aten_overloads import show
 
 # -- activations
 

@@ -1,4 +1,4 @@
-"""The rules of `einsum`, `tensordot` and of recurrent cells (see `aten_rules.py`), and of attention that is written out."""
+"""The decompositions of `einsum`, `tensordot`, recurrent cells and written-out attention (see `aten_decompositions.py`)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._ops.linalg import einsum as _einsum
 from .._ops.types.constants import strided
-from .aten_gradients import of
-from .aten_rules import aten, made_of
-from .aten_table import show
+from .aten_decompositions import aten, made_of
+from .aten_derivatives import of
+from .aten_overloads import show
 
 # -- einsum
 

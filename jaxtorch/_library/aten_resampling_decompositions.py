@@ -1,4 +1,4 @@
-"""The rules of `interpolate` and `grid_sample` (see `aten_rules.py`), and the derivatives of their operations."""
+"""The decompositions of `interpolate` and `grid_sample` (see `aten_decompositions.py`), and the derivatives of their operations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from .._core.dispatch.torch_dispatch import Derivative, refused, rules
 from .._core.tensor.tensor import Tensor
-from .aten_gradients import of
+from .aten_decompositions import aten, made_of
+from .aten_derivatives import of
 from .aten_resampling import KINDS, MODES, PADDINGS
-from .aten_rules import aten, made_of
 
 
 def _differentiate(name: str) -> None:

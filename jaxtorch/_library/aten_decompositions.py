@@ -19,7 +19,7 @@ from .._core.types import dtypes
 from .._core.types.device import resolve
 from .._core.types.grad_mode import no_grad, state
 from .._ops.types.constants import contiguous_format, strided
-from .aten_table import as_given, show
+from .aten_overloads import as_given, show
 from .operators import namespace
 
 _END = 2**63 - 1

@@ -15,8 +15,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import default_device
 from .._ops.types.constants import strided
-from .aten_rules import _END, aten
-from .aten_table import show
+from .aten_decompositions import _END, aten
+from .aten_overloads import show
 
 
 def of(*names: str) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""Sparse tensors among the arguments and results of an `autograd.Function`.
+"""Sparse tensors in the graph, among the arguments and results of an `autograd.Function` for instance.
 
 The history of a sparse tensor is that of its values. So a gradient that the user's backward gives for a sparse argument is sent on as
 one of its values, at its own indices, and the gradient of a sparse result's values reaches backward as a sparse tensor.

@@ -18,7 +18,7 @@ from .._core.types import dtypes
 from .._ops import sparse as _ops
 from .._ops.types import constants
 from ._convert import coalesce, compress, flat_places, index_tensor, to_coo, to_dense
-from ._refused import refuse_layout, refuse_sizes
+from ._refusals import refuse_layout, refuse_sizes
 from ._tensor import (
     BLOCKED,
     COO,

@@ -1,7 +1,7 @@
 """`autograd.Function` inside JAX's transformations.
 
 Where a gradient is taken the user's backward (or `jvp`) becomes the rule of a `jax.custom_vjp` (`jax.custom_jvp`), and `forward`
-is applied one level further out, as in PyTorch. Under `torch.func.vmap` it is the user's `vmap` that runs (`_mapped_function`).
+is applied one level further out, as in PyTorch. Under `torch.func.vmap` it is the user's `vmap` that runs (`_function_vmap`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.transforms.vmap import is_mapped
 from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
 from .._tensor.interop import from_jax, to_jax
-from . import _mapped_function
-from ._returned import check_gradients, fitted
+from . import _function_vmap
+from ._function_results import check_gradients, fitted
 
 
 def is_traced(args: Any) -> bool:
@@ -55,7 +55,7 @@ def check(cls: Any, modern: bool) -> None:
             "https://pytorch.org/docs/main/notes/extending.func.html"
         )
     if jax_draws.is_mapping():
-        _mapped_function.check(cls)
+        _function_vmap.check(cls)
 
 
 class _Function:
@@ -196,10 +196,10 @@ def _cotangent(c: Any, out: Any) -> Any:
 
 def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], modern: bool) -> Any:
     """Run a Function on tracers; JAX differentiates it by the user's backward."""
-    trace = _mapped_function.owner(args)
+    trace = _function_vmap.owner(args)
     mapped = jax_draws.mapped_by(trace)
     if mapped is not None and cls._overrides_vmap():
-        return _mapped_function.run(cls.vmap, cls.__name__, args, kwargs, mapped, trace)
+        return _function_vmap.run(cls.vmap, cls.__name__, args, kwargs, mapped, trace)
     job = _Function(cls, args, kwargs, modern, modern and type(trace) in (JVPTrace, LinearizeTrace))
     with _core.set_current_trace(trace):
         outs = (_with_tangents if follows_tangents() else _with_cotangents)(job)(*[to_jax(args[i]) for i in job.places])

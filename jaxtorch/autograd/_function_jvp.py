@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from .._core.transforms import forward_mode
-from ._sparse_ends import carrier
+from .._tensor.sparse_gradients import carrier
 
 
 def moving(args: tuple[Any, ...]) -> forward_mode.Level | None:

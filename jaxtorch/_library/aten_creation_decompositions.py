@@ -1,4 +1,4 @@
-"""The rules of functions that make tensors, and of random numbers (see `aten_rules.py`)."""
+"""The decompositions of functions that make tensors, and of random numbers (see `aten_decompositions.py`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._core.dispatch import torch_dispatch
 from .._core.dispatch.torch_dispatch import refused, rules
 from .._core.tensor.tensor import Tensor
 from .._core.types.device import default_device
-from .aten_rules import aten, made_of
+from .aten_decompositions import aten, made_of
 
 # -- new tensors
 

@@ -1,4 +1,4 @@
-"""The derivatives of the ATen operations of layers and losses, and of rarer ones (see `aten_gradients.py`)."""
+"""The derivatives of the ATen operations of layers and losses, and of rarer ones (see `aten_derivatives.py`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from .._core.dispatch.torch_dispatch import Derivative, refused
 from .._core.tensor.tensor import Tensor
 from .._ops.types.constants import strided
-from .aten_gradients import nothing, of
-from .aten_rules import aten
-from .aten_table import show
+from .aten_decompositions import aten
+from .aten_derivatives import nothing, of
+from .aten_overloads import show
 
 
 @of("constant_pad_nd")

@@ -1,4 +1,4 @@
-"""The rules of losses (see `aten_rules.py`)."""
+"""The decompositions of losses (see `aten_decompositions.py`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from .._core.dispatch.torch_dispatch import refused
 from .._core.tensor.strides import broadcast_shapes
 from .._core.tensor.tensor import Tensor
-from .aten_rules import aten, made_of, rules
-from .aten_table import show
+from .aten_decompositions import aten, made_of, rules
+from .aten_overloads import show
 
 _MEANS = {"none": 0, "mean": 1, "sum": 2}
 
