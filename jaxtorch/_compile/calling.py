@@ -1,7 +1,7 @@
 """What `torch.compile` returns for a function: calls are replayed where they can be, recorded as ever where not.
 
 The first call of a kind (types of tensors, Python arguments, modes) runs as without `torch.compile`, and is observed. The second is
-captured. From the third on the captured program is replayed as long as its conditions hold; when one does not, the call is
+captured. From the third on the captured program is replayed as long as its guards hold; when one does not, the call is
 captured anew.
 """
 
@@ -70,18 +70,18 @@ _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
 class Variant:
-    """A captured call: its replay, the conditions under which it stands, and objects whose identity they rely on.
+    """A captured call: its replay, the guards under which it stands, and objects whose identity they rely on.
 
     fits: a quick look whether arguments are of this kind, where they are plain tensors; `modes` are those of the kind.
     meeting: which of the arguments the call also reaches otherwise; `met` says which they were.
     """
 
-    __slots__ = ("replay", "conditions", "objects", "fits", "modes", "meeting", "met")
+    __slots__ = ("replay", "guards", "objects", "fits", "modes", "meeting", "met")
 
-    def __init__(self, replay: Replay, conditions: Guards, called: Signature, meeting: tuple[Met, list[int]]) -> None:
+    def __init__(self, replay: Replay, guards: Guards, called: Signature, meeting: tuple[Met, list[int]]) -> None:
         self.meeting, self.met = meeting
         self.replay = replay
-        self.conditions = conditions
+        self.guards = guards
         self.objects = called.objects
         self.fits = None if any(self.met) else _fitting(called, self.meeting)
         self.modes = environment()
@@ -136,7 +136,7 @@ class Compiled:
         if (grad_mode.watch or torch_function.state.modes) and _watched(args, kwargs):
             return self.fn(*args, **kwargs)
         last = self.last
-        if last is not None and not kwargs and last.fits(args) and last.modes == environment() and last.conditions():
+        if last is not None and not kwargs and last.fits(args) and last.modes == environment() and last.guards():
             try:
                 return last.replay(args)
             except Stale:
@@ -149,7 +149,7 @@ class Compiled:
                 return self._by_stance(args, kwargs)
             return self._whole(called.tensors, lambda: self._observe(key, trial, args, kwargs))
         for variant in trial.variants:
-            if variant.conditions() and variant.meets(called.tensors):
+            if variant.guards() and variant.meets(called.tensors):
                 self.last = variant if variant.fits is not None else None
                 try:
                     return variant.replay(called.tensors)
@@ -236,13 +236,13 @@ class Compiled:
         if not all(c.holds() for c in _listening()):
             return self.fn(*args, **kwargs)
         if len(trial.variants) >= self.limit:
-            changed = trial.variants[-1].conditions.broken()
+            changed = trial.variants[-1].guards.broken()
             what = changed[0].path if changed else "an option of an optimizer"
             self._give_up(trial, f"{what} changes too often")
             return self.fn(*args, **kwargs)
         try:
             roots = [(self.title, self.fn), *[("an argument", x) for x in called.objects]]
-            conditions, tensors = dependencies.watch(trial.codes, roots)
+            guards, tensors = dependencies.watch(trial.codes, roots)
         except dependencies.Unwatchable as error:
             self._give_up(trial, str(error))
             return self.fn(*args, **kwargs)
@@ -251,7 +251,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
         border = Border(called.tensors, [t for t, _ in tensors.values()])
         try:
-            return self._try(trial, called, args, kwargs, conditions, tensors, border)
+            return self._try(trial, called, args, kwargs, guards, tensors, border)
         finally:
             border.lift()
 
@@ -261,7 +261,7 @@ class Compiled:
         called: Signature,
         args: Any,
         kwargs: Any,
-        conditions: Guards,
+        guards: Guards,
         tensors: Any,
         border: Border,
     ) -> Any:
@@ -286,7 +286,7 @@ class Compiled:
                     raise Uncapturable("it changes a mode (gradients, types, devices) and leaves it changed")
                 if outline((args, kwargs)) != outlined:
                     raise Uncapturable("it changes its arguments")
-                made = capturing.settle(work, result, conditions)
+                made = capturing.settle(work, result, guards)
                 _check_reached(made, tensors)
                 replay = Replay(made)
                 replay.first(made, called.tensors)
@@ -312,7 +312,7 @@ class Compiled:
         kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
         kept += [Guard("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
         memory.settled(made)
-        kept += memory.conditions(made)
+        kept += memory.guards(made)
         meeting = memory.meeting([t for t, _ in tensors.values()], called.tensors)
         trial.variants.append(Variant(replay, Guards(kept), called, meeting))
         trial.attempts = 0
@@ -372,7 +372,7 @@ def environment() -> tuple[Any, ...]:
 
 
 def _check_reached(made: Captured, tensors: dict[int, tuple[Tensor, str]]) -> None:
-    """Uncapturable if the call used a tensor that no condition pins down."""
+    """Uncapturable if the call used a tensor that no guard pins down."""
     storages = {id(t._alias.storage) for t, _ in tensors.values() if t._alias is not None}
     handed = [t for t in made.tensors if isinstance(t, Source)]
     for source in [*made.sources, *(w.source for w in made.writes), *handed]:

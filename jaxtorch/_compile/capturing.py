@@ -2,7 +2,7 @@
 
 An input's *source* is where a replay finds its current content: an argument, a tensor that existed before the call (read through
 its storage), a gradient, an attribute that the call rebinds, a random draw, a number that an optimizer gives. What has no source was
-made from Python constants, which the conditions guard. A result is written back where the call left it: in a tensor, a storage, a
+made from Python constants, which guards check. A result is written back where the call left it: in a tensor, a storage, a
 `.grad`, an attribute; or it is returned.
 """
 
@@ -309,7 +309,7 @@ class Captured:
 
     live:    the slots whose content the replay needs, in order; `donors` the inputs whose memory it may reuse.
     writes, grads (tensor, number or None), places (Guard, description of what it holds): what goes back where.
-    kept:    the conditions other than those on rebound places; moved: the ids of tensors that stood there.
+    kept:    the guards other than those on rebound places; moved: the ids of tensors that stood there.
     spec:    the result (see trees.py) over `tensors`: Results, or Sources of tensors that existed before.
     flags:   (slot, message maker, call) of the errors that data can raise.
     """
@@ -354,26 +354,26 @@ def record(call: Callable[[], Any], work: Capture, begun: Callable[[], None], th
         engine.active, generator.on_draw = None, before
 
 
-def settle(work: Capture, result: Any, conditions: Guards) -> Captured:
+def settle(work: Capture, result: Any, guards: Guards) -> Captured:
     """What was captured. Uncapturable (or Unbuildable) where it could not be replayed."""
     try:
         if work.reason is not None:
             raise Uncapturable(work.reason)
-        made = _settled(work, result, conditions)
+        made = _settled(work, result, guards)
     finally:
         work.before.clear()
     _seen_all(made)
     return made
 
 
-def _settled(work: Capture, result: Any, conditions: Guards) -> Captured:
+def _settled(work: Capture, result: Any, guards: Guards) -> Captured:
     programs = [s.program for s in _slots.values() if s.program is not None]
     if len(programs) != 1:
         raise Uncapturable("it computes nothing" if not programs else "it computes on several devices")
     current = programs[0]
     made = Captured()
     made.slot, made.program = current.slot, current
-    rebound = Rebound(conditions)
+    rebound = Rebound(guards)
     moved = {k: Source("place", place) for k, place in rebound.moved.items()}
     export = _Exports(work, made, moved)
     made.spec = taken_apart(result, export)

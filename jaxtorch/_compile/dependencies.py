@@ -1,8 +1,8 @@
-"""What a captured call depends on besides its arguments, as conditions that are checked before every replay.
+"""What a captured call depends on besides its arguments, as guards that are checked before every replay.
 
 `Watch` starts from the function and follows what its code can reach: closure cells, the globals it names, defaults, attributes
 whose names occur in code that ran, the contents of containers, all of a module's parameters, buffers, submodules and hooks.
-Every place on the way becomes a condition: it still holds the same object, or an equal number or string. State that cannot
+Every place on the way becomes a guard: that it still holds the same object, or an equal number or string. State that cannot
 be watched so (an iterator, a file, an object of an unknown extension type) makes the call not replayable.
 """
 
@@ -39,7 +39,7 @@ from .guards import Guard, Guards
 from .observing import package_of
 
 LIMIT = 20_000
-"""More conditions than this are not worth checking."""
+"""More guards than this are not worth checking."""
 
 _ATOMS = (
     int, float, complex, str, bytes, bool, type(None), dtype, device, type(...), type(NotImplemented), enum.Enum, range, slice,
@@ -99,7 +99,7 @@ def _imported(code: types.CodeType, package: str) -> tuple[str, ...]:
 
 
 class Watch:
-    """The conditions under which a call that ran `codes` does the same again."""
+    """The guards under which a call that ran `codes` does the same again."""
 
     def __init__(self, codes: set[types.CodeType], roots: list[tuple[str, Any]]) -> None:
         self.codes = codes
@@ -135,7 +135,7 @@ class Watch:
                     pending.append(const)
         return False
 
-    # -- conditions
+    # -- guards
 
     def _hold(self, kind: str, place: Any, key: Any, value: Any, path: str, follow: bool = True) -> None:
         self.found.append(Guard(kind, place, key, value, path))
@@ -391,6 +391,6 @@ def _wraps(f: Callable[..., Any]) -> bool:
 
 
 def watch(codes: set[types.CodeType], roots: list[tuple[str, Any]]) -> tuple[Guards, dict[int, tuple[Tensor, str]]]:
-    """The conditions that hold now for what `codes` reach from `roots`, and the tensors among it. Unwatchable if it cannot be."""
+    """The guards that hold now for what `codes` reach from `roots`, and the tensors among it. Unwatchable if it cannot be."""
     found = Watch(codes, roots)
     return Guards(found.found), found.tensors

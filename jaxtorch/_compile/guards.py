@@ -109,7 +109,7 @@ class Guard:
         return not any(type(v) in _EQUAL for v in self.value)
 
     def expression(self, name: str) -> str:
-        """The condition in Python, on variables `name`p, `name`k and `name`v."""
+        """The guard in Python, on variables `name`p, `name`k and `name`v."""
         match self.kind:
             case "item" | "slot":
                 found = f"{name}p[{name}k]"
@@ -195,15 +195,15 @@ def _sign(x: Any) -> str:
 class Inner:
     """A tensor within the tuple, list or dictionary at a place."""
 
-    __slots__ = ("condition", "keys")
+    __slots__ = ("guard", "keys")
 
-    def __init__(self, condition: Guard, keys: tuple[Any, ...]) -> None:
-        self.condition = condition
+    def __init__(self, guard: Guard, keys: tuple[Any, ...]) -> None:
+        self.guard = guard
         self.keys = keys
 
     def now(self) -> Any:
         """The tensor that is there now."""
-        found = self.condition.now()
+        found = self.guard.now()
         for key in self.keys:
             found = found[key]
         return found
@@ -217,8 +217,8 @@ def same(a: Any, b: Any) -> bool:
 class Guards:
     """Guards that must all hold; calling it checks them."""
 
-    def __init__(self, conditions: list[Guard]) -> None:
-        self.list = conditions
+    def __init__(self, guards: list[Guard]) -> None:
+        self.list = guards
         self._checks: list[Any] | None = None
 
     def __call__(self) -> bool:
@@ -238,12 +238,12 @@ class Guards:
         for begin in range(0, len(self.list), _CHUNK):
             scope: dict[str, Any] = {"is_": operator.is_}
             parts = []
-            for i, condition in enumerate(self.list[begin : begin + _CHUNK]):
-                parts.append(condition.expression(f"c{i}"))
-                scope.update(condition.variables(f"c{i}"))
+            for i, guard in enumerate(self.list[begin : begin + _CHUNK]):
+                parts.append(guard.expression(f"c{i}"))
+                scope.update(guard.variables(f"c{i}"))
             checks.append(define(f"def check():\n    return {' and '.join(parts)}", scope, "check"))
         return checks
 
     def broken(self) -> list[Guard]:
-        """The conditions that do not hold."""
+        """The guards that do not hold."""
         return [c for c in self.list if not c.holds()]

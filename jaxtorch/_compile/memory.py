@@ -99,7 +99,7 @@ class Before:
         before = [number.get(id(self.with_grads[k - 1]), 0) if k else 0 for k in self._met]
         return met, [g or m for g, m in zip(before, Met(tensors, [])(arguments), strict=True)]
 
-    def conditions(self, made: Captured) -> list[Guard]:
+    def guards(self, made: Captured) -> list[Guard]:
         """That those which the call uses are in memory as they were: none where it writes nothing and reads no part."""
         tensors, owners = self.used, self.owners
         places = [*[self.places[id(t)] for t in tensors], *[self.of_grads[id(t)] for t in owners]]

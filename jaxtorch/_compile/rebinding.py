@@ -15,21 +15,21 @@ class Uncapturable(Exception):
 
 
 class Rebound:
-    """The conditions that a call has broken, as places that each replay reads and writes. Uncapturable for any other.
+    """The guards that a call has broken, as places that each replay reads and writes. Uncapturable for any other.
 
     places: where a tensor, or a tuple, list or dictionary of tensors, has been replaced by one like it.
     moved:  where the tensors that were there are found, by their ids.
-    kept:   the conditions that stay.
+    kept:   the guards that stay.
     """
 
-    def __init__(self, conditions: Guards) -> None:
+    def __init__(self, guards: Guards) -> None:
         self.places: list[Guard] = []
         self.moved: dict[int, Any] = {}
         self._containers: dict[int, str] = {}
         self._held: list[Any] = []
-        broken = {id(c) for c in conditions.broken()}
+        broken = {id(c) for c in guards.broken()}
         self.kept = []
-        for c in conditions.list:
+        for c in guards.list:
             if id(c) not in broken:
                 self.kept.append(c)
             elif c.kind == "sequence" and not isinstance(c.place, tuple) and len(c.place) == len(c.value):
@@ -77,7 +77,7 @@ class Rebound:
         return same(before, now)
 
     def _drop_replaced(self, broken: set[int]) -> None:
-        """Leave out conditions on containers that the call has replaced. Uncapturable where something else holds them too."""
+        """Leave out guards on containers that the call has replaced. Uncapturable where something else holds them too."""
         kept = []
         for c in self.kept:
             if id(c.place) in self._containers:

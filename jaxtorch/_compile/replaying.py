@@ -563,8 +563,8 @@ class Replay:
                 p._grad = None if k is None else tensors[k]
         if spare is not None and self.gradients is not None:
             self.gradients.settle()
-        for condition, spec in self.places:
-            condition.put(put_together(spec, tensors))
+        for guard, spec in self.places:
+            guard.put(put_together(spec, tensors))
         spec = self.spec
         return tensors[spec[1]] if spec[0] == "tensor" else put_together(spec, tensors)
 

@@ -20,7 +20,14 @@ def _prepare() -> None:
     """Have every operation's function tell modes of its calls, and load what they are made of."""
     if _ready:
         return
-    # Heavy, and most programs have no modes. They fill the tables of rules and derivatives.
+    # Heavy, and most programs have no modes. They fill the tables of decompositions and derivatives.
+    from .._library import (  # noqa: F401
+        aten_layer_decompositions,
+        aten_layer_derivatives,
+        aten_loss_decompositions,
+        aten_product_decompositions,
+        aten_resampling_decompositions,
+    )
 
     _overrides.activate()
     public = [made.public for made in list(_op.registry.values())]
