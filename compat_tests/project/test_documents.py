@@ -111,7 +111,7 @@ def test_the_page_of_speeds_is_up_to_date():
 
 def test_the_site_is_built(tmp_path: Path):
     pytest.importorskip("mkdocs", reason="the site's builder is not installed (scripts/docs installs it)")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stdout + ran.stderr
