@@ -80,6 +80,17 @@ class FakeQuantize(FakeQuantizeBase):
 
     scale: Any
     zero_point: Any
+    _extra_repr_names = (
+        "fake_quant_enabled",
+        "observer_enabled",
+        "quant_min",
+        "quant_max",
+        "dtype",
+        "qscheme",
+        "ch_axis",
+        "scale",
+        "zero_point",
+    )
 
     def __init__(
         self, observer: Any = MovingAverageMinMaxObserver, quant_min: int | None = None, quant_max: int | None = None,
@@ -122,13 +133,6 @@ class FakeQuantize(FakeQuantizeBase):
                 )
             return functions["fake_quantize_per_tensor_affine"](X, self.scale, self.zero_point, *limits)
         return X
-
-    def extra_repr(self) -> str:
-        return (
-            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, "
-            f"quant_min={self.quant_min}, quant_max={self.quant_max}, dtype={self.dtype}, qscheme={self.qscheme}, "
-            f"ch_axis={self.ch_axis}, scale={self.scale}, zero_point={self.zero_point}"
-        )
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         for name in ("scale", "zero_point"):  # as many channels as were saved

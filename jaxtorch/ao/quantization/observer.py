@@ -72,6 +72,7 @@ class UniformQuantizationObserverBase(ObserverBase):
     eps: Any
     min_val: Any
     max_val: Any
+    _extra_repr_names = ("min_val", "max_val")
 
     def __init__(
         self, dtype: Any = dtypes.quint8, qscheme: Any = constants.per_tensor_affine, reduce_range: bool = False,
@@ -133,9 +134,6 @@ class UniformQuantizationObserverBase(ObserverBase):
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """(scale, zero_point), each with one entry, or one for each channel."""
         return self._calculate_qparams(self.min_val, self.max_val)
-
-    def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}"
 
 
 class MinMaxObserver(UniformQuantizationObserverBase):
@@ -412,6 +410,8 @@ class FixedQParamsObserver(ObserverBase):
 class PlaceholderObserver(ObserverBase):
     """Says which type a value is to have, and keeps nothing of it."""
 
+    _extra_repr_names = ("dtype", "is_dynamic")
+
     def __init__(
         self, dtype: Any = dtypes.float32, custom_op_name: str = "", compute_dtype: Any = None, quant_min: Any = None,
         quant_max: Any = None, qscheme: Any = None, eps: Any = None, is_dynamic: bool = False,
@@ -425,9 +425,6 @@ class PlaceholderObserver(ObserverBase):
 
     def forward(self, x: Any) -> Any:
         return x
-
-    def extra_repr(self) -> str:
-        return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """Exception: there are none."""

@@ -5,4 +5,5 @@ from __future__ import annotations
 
 from .api import *
 
-__all__ = api.__all__
+__all__: list[str] = []
+__all__ += api.__all__

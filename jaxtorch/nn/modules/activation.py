@@ -238,6 +238,7 @@ class GLU(Module):
     """The first half of `dim` times the sigmoid of the second (Dauphin et al., 2017)."""
 
     __constants__ = ["dim"]
+    _extra_repr_names = ("dim",)
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -245,9 +246,6 @@ class GLU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class GELU(Module):
@@ -319,6 +317,7 @@ class Softplus(Module):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above `threshold`."""
 
     __constants__ = ["beta", "threshold"]
+    _extra_repr_names = ("beta", "threshold")
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -328,14 +327,12 @@ class Softplus(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
-
 
 class PReLU(Module):
     """Leaky ReLU whose slope is learned: one, or one a channel (He et al., 2015)."""
 
     __constants__ = ["num_parameters"]
+    _extra_repr_names = ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -351,15 +348,13 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
 
 class _AlongDim(Module):
     """A function of the softmax family along `dim`."""
 
     __constants__ = ["dim"]
     dim: int | None
+    _extra_repr_names = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -369,9 +364,6 @@ class _AlongDim(Module):
         super().__setstate__(state)
         if not hasattr(self, "dim"):
             self.dim = None
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class Softmin(_AlongDim):

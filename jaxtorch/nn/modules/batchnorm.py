@@ -86,8 +86,15 @@ class _NormBase(Module):
             if self.bias is not None:
                 init.zeros_(self.bias)
 
+    _input_dims: tuple[int, ...] = ()
+    """The numbers of dimensions that an input may have."""
+
     def _check_input_dim(self, input: Tensor) -> None:
-        raise undefined(self, "_check_input_dim")
+        if not self._input_dims:
+            raise undefined(self, "_check_input_dim")
+        if input.dim() not in self._input_dims:
+            known = " or ".join(f"{n}D" for n in self._input_dims)
+            raise ValueError(f"expected {known} input (got {input.dim()}D input)")
 
     def extra_repr(self) -> str:
         return (
@@ -96,14 +103,7 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any, **named: Any
     ) -> None:
         version = local_metadata.get("version", None)
         if (version is None or version < 2) and self.track_running_stats:
@@ -113,26 +113,10 @@ class _NormBase(Module):
                 own = self.num_batches_tracked
                 known = own is not None and str(own.device) != "meta"
                 state_dict[key] = own if known else tensor(0, dtype=int64)
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest, **named)
 
 
 class _BatchNorm(_NormBase):
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -157,9 +141,7 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Normalise each channel of (N, C) or (N, C, L) over the batch (Ioffe and Szegedy, 2015)."""
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+    _input_dims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
@@ -175,17 +157,13 @@ class BatchNorm2d(_BatchNorm):
         (tensor([0.1000, 0.1000, 0.1000]), tensor(1))
     """
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() != 4:
-            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+    _input_dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
     """Normalise each channel of (N, C, D, H, W) over the batch (Ioffe and Szegedy, 2015)."""
 
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() != 5:
-            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+    _input_dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):

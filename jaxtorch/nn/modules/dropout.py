@@ -14,6 +14,7 @@ class _DropoutNd(Module):
     __constants__ = ["p", "inplace"]
     p: float
     inplace: bool
+    _extra_repr_names = ("p", "inplace")
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -21,9 +22,6 @@ class _DropoutNd(Module):
             check_probability(p)
         self.p = p
         self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_DropoutNd):

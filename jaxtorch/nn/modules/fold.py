@@ -15,6 +15,7 @@ class Fold(Module):
     """Sum columns of sliding blocks into an image: (N, C * kH * kW, blocks) -> (N, C, H, W)."""
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+    _extra_repr_names = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
     def __init__(
         self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -28,12 +29,6 @@ class Fold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self) -> str:
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )
 
 
 class Unfold(Module):

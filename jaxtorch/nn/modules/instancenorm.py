@@ -36,7 +36,9 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        raise undefined(self, "_get_no_batch_dim")
+        if not self._input_dims:
+            raise undefined(self, "_get_no_batch_dim")
+        return self._input_dims[0]
 
     def _apply_instance_norm(self, input: Tensor) -> Tensor:
         own = self.training or not self.track_running_stats
@@ -95,34 +97,19 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Normalise each channel of each sample of (N, C, L) or (C, L); Ulyanov et al. (2016)."""
 
-    def _get_no_batch_dim(self) -> int:
-        return 2
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+    _input_dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalise each channel of each sample of (N, C, H, W) or (C, H, W); Ulyanov et al. (2016)."""
 
-    def _get_no_batch_dim(self) -> int:
-        return 3
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (3, 4):
-            raise ValueError(f"expected 3D or 4D input (got {input.dim()}D input)")
+    _input_dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Normalise each channel of each sample of (N, C, D, H, W) or (C, D, H, W); Ulyanov et al. (2016)."""
 
-    def _get_no_batch_dim(self) -> int:
-        return 4
-
-    def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (4, 5):
-            raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
+    _input_dims = (4, 5)
 
 
 class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):

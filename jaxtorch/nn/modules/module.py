@@ -85,6 +85,9 @@ class Module(Registry):
     While no gradient is recorded, pending work runs when the outermost call returns.
     """
 
+    _extra_repr_names: tuple[str, ...] = ()
+    """The attributes that `extra_repr` shows, of layers of jaxtorch's own."""
+
     T_destination = TypeVar("T_destination", bound=dict[str, Any])  # the type of `state_dict(destination=)`
     dump_patches: bool = False
     _version: int = 1
@@ -449,7 +452,7 @@ class Module(Registry):
 
     def extra_repr(self) -> str:
         """What a subclass wants shown between the parentheses of its `repr`."""
-        return ""
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._extra_repr_names)
 
     def __repr__(self) -> str:
         extra = self.extra_repr()

@@ -13,6 +13,7 @@ class PixelShuffle(Module):
     """(*, C * r * r, H, W) -> (*, C, H * r, W * r) (Shi et al., 2016)."""
 
     __constants__ = ["upscale_factor"]
+    _extra_repr_names = ("upscale_factor",)
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -21,14 +22,12 @@ class PixelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
 
 class PixelUnshuffle(Module):
     """(*, C, H * r, W * r) -> (*, C * r * r, H, W); Shi et al. (2016)."""
 
     __constants__ = ["downscale_factor"]
+    _extra_repr_names = ("downscale_factor",)
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -37,9 +36,6 @@ class PixelUnshuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"
-
 
 class ChannelShuffle(Module):
     """Channels of (N, C, *) interleaved from `groups` groups (Zhang et al., 2018)."""
@@ -47,6 +43,7 @@ class ChannelShuffle(Module):
     __module__ = "jaxtorch.nn.modules.channelshuffle"
 
     __constants__ = ["groups"]
+    _extra_repr_names = ("groups",)
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -54,6 +51,3 @@ class ChannelShuffle(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

@@ -20,6 +20,7 @@ __all__ = [
 class _MaxPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
     _function: Any
+    _extra_repr_names = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
         self,
@@ -47,13 +48,6 @@ class _MaxPoolNd(Module):
             self.dilation,
             self.ceil_mode,
             self.return_indices,
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
         )
 
 
@@ -86,6 +80,7 @@ class MaxPool3d(_MaxPoolNd):
 class _MaxUnpoolNd(Module):
     _dims: int
     _function: Any
+    _extra_repr_names = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -96,9 +91,6 @@ class _MaxUnpoolNd(Module):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return type(self)._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -124,9 +116,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
 class _AvgPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _extra_repr_names = ("kernel_size", "stride", "padding")
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -252,6 +242,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 class _LPPoolNd(Module):
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
     _function: Any
+    _extra_repr_names = ("norm_type", "kernel_size", "stride", "ceil_mode")
 
     def __init__(self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> None:
         super().__init__()
@@ -263,12 +254,6 @@ class _LPPoolNd(Module):
     def forward(self, input: Tensor) -> Tensor:
         norm_type = float(self.norm_type)
         return type(self)._function(input, norm_type, self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
 
 class LPPool1d(_LPPoolNd):
@@ -292,6 +277,7 @@ class LPPool3d(_LPPoolNd):
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
     _function: Any
+    _extra_repr_names = ("output_size",)
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -300,9 +286,6 @@ class _AdaptiveMaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         return type(self)._function(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -326,6 +309,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ["output_size"]
     _function: Any
+    _extra_repr_names = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -333,9 +317,6 @@ class _AdaptiveAvgPoolNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return type(self)._function(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):

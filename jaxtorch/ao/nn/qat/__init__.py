@@ -5,7 +5,8 @@ from ...._absent import absent as _absent
 from . import modules as modules
 from .modules import *
 
-__all__ = modules.__all__
+__all__: list[str] = []
+__all__ += modules.__all__
 
 globals().update(
     _absent(f"{__name__}.modules.embedding_ops", "Embedding EmbeddingBag", "jaxtorch quantises no embeddings")

@@ -4,4 +4,5 @@
 from . import fused as fused
 from .fused import *
 
-__all__ = fused.__all__
+__all__: list[str] = []
+__all__ += fused.__all__

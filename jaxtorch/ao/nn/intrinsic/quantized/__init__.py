@@ -4,4 +4,5 @@
 from . import modules as modules
 from .modules import *
 
-__all__ = modules.__all__
+__all__: list[str] = []
+__all__ += modules.__all__

@@ -41,6 +41,7 @@ class Quantize(Module):
 
     scale: Any
     zero_point: Any
+    _extra_repr_names = ("scale", "zero_point", "dtype")
 
     def __init__(self, scale: Any, zero_point: Any, dtype: Any, factory_kwargs: Any = None) -> None:
         super().__init__()
@@ -50,9 +51,6 @@ class Quantize(Module):
 
     def forward(self, X: Any) -> Any:
         return _quantized.quantize_per_tensor(X, float(self.scale), int(self.zero_point), self.dtype)
-
-    def extra_repr(self) -> str:
-        return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"
 
     @staticmethod
     def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> Quantize:

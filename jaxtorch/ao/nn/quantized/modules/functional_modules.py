@@ -69,6 +69,7 @@ class QFunctional(Module):
 
     scale: Any
     zero_point: Any
+    _extra_repr_names = ("scale", "zero_point")
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,9 +78,6 @@ class QFunctional(Module):
 
     def _get_name(self) -> str:
         return "QFunctional"
-
-    def extra_repr(self) -> str:
-        return f"scale={self.scale}, zero_point={self.zero_point}"
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
