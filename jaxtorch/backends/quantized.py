@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _flags
 
-__all__: list[str] = []
+__all__ = []
 
 supported_engines = ["qnnpack", "onednn", "x86", "fbgemm"]
 engine: str

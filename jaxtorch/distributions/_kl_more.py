@@ -21,7 +21,7 @@ from ._multivariate.multivariate_normal import MultivariateNormal
 from ._torch import Tensor, torch
 from .kl import _always_infinite, kl_divergence, register_kl
 
-__all__: list[str] = []
+__all__ = []
 
 # Each is -entropy(p) - E[log q], whose expectation needs a few moments of p.
 

@@ -7,7 +7,7 @@ from typing import Any
 from .._core.tensor.tensor import Tensor
 from ..nn.parameter import Parameter
 
-__all__: list[str] = []
+__all__ = []
 _foreach_supported_types = [Tensor]
 """What other packages' optimizers take for a plain tensor; they add to it."""
 

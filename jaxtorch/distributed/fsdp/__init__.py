@@ -5,5 +5,5 @@ from __future__ import annotations
 
 from .api import *
 
-__all__: list[str] = []
+__all__ = []
 __all__ += api.__all__

@@ -8,7 +8,7 @@ from . import quantized as quantized
 from .modules import *
 from .modules.fused import _FusedModule as _FusedModule
 
-__all__: list[str] = []
+__all__ = []
 __all__ += modules.__all__
 
 globals().update(

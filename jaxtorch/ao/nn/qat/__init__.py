@@ -5,7 +5,7 @@ from ...._absent import absent as _absent
 from . import modules as modules
 from .modules import *
 
-__all__: list[str] = []
+__all__ = []
 __all__ += modules.__all__
 
 globals().update(

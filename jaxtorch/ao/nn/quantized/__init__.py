@@ -7,7 +7,7 @@ from . import modules as modules
 from .modules import *
 from .modules import MaxPool2d as MaxPool2d
 
-__all__: list[str] = []
+__all__ = []
 __all__ += modules.__all__
 
 ABSENT = """ConvTranspose1d ConvTranspose2d ConvTranspose3d Embedding EmbeddingBag InstanceNorm1d InstanceNorm2d InstanceNorm3d

@@ -4,5 +4,5 @@
 from . import fused as fused
 from .fused import *
 
-__all__: list[str] = []
+__all__ = []
 __all__ += fused.__all__

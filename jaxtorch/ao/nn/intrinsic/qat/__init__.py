@@ -4,5 +4,5 @@
 from . import modules as modules
 from .modules import *
 
-__all__: list[str] = []
+__all__ = []
 __all__ += modules.__all__
