@@ -12,6 +12,10 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from ._running import finder as _finder  # first: it finds what is imported below
+
+# isort: split
+
 from . import _absent_names, _ops, _tensor
 from ._core.define import op as _op
 from ._core.dispatch import recorder as _recorder

@@ -24,9 +24,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from . import _absent_names
 from ._core.dispatch import torch_function
 from ._core.dispatch.class_attributes import unbind
+from ._running import finder
 
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
@@ -64,7 +64,7 @@ def install() -> None:
         _Spec(package.__spec__),
     )  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
-    _absent_names.loaded.append(_name_classes)
+    finder.loaded.append(_name_classes)
     jax = logging.getLogger("jax")
     if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
         jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
@@ -91,7 +91,7 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
-    _absent_names.loaded.remove(_name_classes)
+    finder.loaded.remove(_name_classes)
     while _renamed:
         cls, cls.__module__ = _renamed.popitem()
     package = sys.modules["jaxtorch"]
@@ -109,7 +109,7 @@ def _alias(name: str) -> str | None:
     """The PyTorch name of the jaxtorch module `name`; None for what is no part of PyTorch's API."""
     if name != "jaxtorch" and not name.startswith("jaxtorch."):
         return None
-    if _absent_names.inner(name):
+    if finder.inner(name):
         return None
     return "torch" + name.removeprefix("jaxtorch")
 

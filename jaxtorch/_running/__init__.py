@@ -1,0 +1,1 @@
+"""How programs are run: `import torch` means jaxtorch, and its modules are found under all names that PyTorch has."""
