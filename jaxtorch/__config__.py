@@ -7,7 +7,7 @@ import jaxlib
 import numpy
 
 from ._core.dispatch.recorder import parts
-from ._switches import get_num_interop_threads, get_num_threads
+from ._namespace.switches import get_num_interop_threads, get_num_threads
 
 __all__ = ["parallel_info", "show"]
 

@@ -16,7 +16,7 @@ from ._running import finder as _finder  # first: it finds what is imported belo
 
 # isort: split
 
-from . import _absent_names, _ops, _tensor
+from . import _ops, _tensor
 from ._core.define import op as _op
 from ._core.dispatch import recorder as _recorder
 from ._core.random.generator import (
@@ -45,7 +45,6 @@ from ._core.types.grad_mode import (
     set_grad_enabled,
 )
 from ._core.types.size import Size
-from ._install import install, uninstall
 from ._ops.types.constants import (
     channels_last,
     channels_last_3d,
@@ -67,6 +66,8 @@ from ._ops.types.constants import (
     sparse_csr,
     strided,
 )
+from ._private_names import absent_names as _absent_names
+from ._running.install import install, uninstall
 
 _collecting = _gc.isenabled()
 _gc.disable()  # until all is imported: what is made here stays, so that looking through it is in vain
@@ -100,10 +101,17 @@ from . import (  # noqa: E402
     utils,
     version,
 )
-from ._names import broadcast_shapes, compiled_with_cxx11_abi, get_device, get_device_module, is_inference, typename  # noqa: E402
-from ._precision import get_float32_matmul_precision, set_float32_matmul_precision  # noqa: E402
-from ._streams import Event, Stream  # noqa: E402
-from ._switches import (  # noqa: E402
+from ._namespace.precision import get_float32_matmul_precision, set_float32_matmul_precision  # noqa: E402
+from ._namespace.small_functions import (  # noqa: E402
+    broadcast_shapes,
+    compiled_with_cxx11_abi,
+    get_device,
+    get_device_module,
+    is_inference,
+    typename,
+)
+from ._namespace.streams import Event, Stream  # noqa: E402
+from ._namespace.switches import (  # noqa: E402
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
     get_num_interop_threads,
@@ -192,12 +200,12 @@ _LATE = {
     "wait": "jit",
     **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
         _check_tensor_all_with _check_type _check_value _check_with sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
-        sym_sum""".split(), "_symbols"),
+        sym_sum""".split(), "_namespace.symbols"),
     **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
         from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
         lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
         sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm slice_inverse resize_as_sparse_
-        batch_norm_update_stats profiler_allow_cudagraph_cupti_lazy_reinit_cuda12""".split(), "_rare"),
+        batch_norm_update_stats profiler_allow_cudagraph_cupti_lazy_reinit_cuda12""".split(), "_namespace.rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QInt8Storage QUInt8Storage QInt32Storage
         QUInt4x2Storage QUInt2x4Storage _storage_classes""".split(), "_tensor.legacy_storage"),
@@ -208,9 +216,9 @@ _LATE = {
         _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize int_repr
         q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic""".split(), "_quantized"),
-    "_sample_dirichlet": "distributions.dirichlet",
+    "_sample_dirichlet": "distributions._continuous.dirichlet",
     "fused_moving_avg_obs_fake_quant": "ao.quantization.fake_quantize",
-    **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
+    **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_private_names.borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 
@@ -236,7 +244,7 @@ def __getattr__(name: str) -> _Any:
     if name.startswith("_foreach_"):
         return getattr(_importlib.import_module(f"{__package__}._foreach"), name)
     if name == "set_vital":  # deprecated, and in no list of names
-        return _importlib.import_module(f"{__package__}._rare").set_vital
+        return _importlib.import_module(f"{__package__}._namespace.rare").set_vital
     if name in _LATE:
         module = _importlib.import_module(f"{__package__}.{_LATE[name]}")
         found = globals()[name] = module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)

@@ -18,7 +18,7 @@ from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceF
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from jaxtorch._install import install, own_spec
+from jaxtorch._running.install import install, own_spec
 
 USAGE = "usage: python -m jaxtorch [-i] [-m module | -c code | - | script.py] [arguments ...]"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from . import _accelerators as _shared
 from ._core.types.device import device, jax_devices
 from ._core.types.warn_once import deprecated as _deprecated
+from ._namespace import accelerators as _shared
 
 __all__ = [
     "Graph", "current_accelerator", "current_device_idx", "current_device_index", "device_count", "device_index",

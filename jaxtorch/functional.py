@@ -6,7 +6,7 @@ import sys
 
 from ._core.define.op import functions as _functions
 from ._core.tensor.tensor import Tensor as Tensor
-from ._names import broadcast_shapes
+from ._namespace.small_functions import broadcast_shapes
 from .nn import functional as F  # noqa: F401
 
 torch = sys.modules["jaxtorch"]  # editors add `from torch.functional import F, Tensor`

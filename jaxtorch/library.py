@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ._absent import absent_function as _absent_function
 from ._core.tensor.tensor import Tensor as _Tensor
 from ._core.types.device import device as _device
 from ._core.types.warn_once import deprecated as _deprecated
@@ -16,6 +15,7 @@ from ._library import operators as _operators
 from ._library import schema as _schema
 from ._library.operators import OpOverload
 from ._library.schema import infer as infer_schema
+from ._private_names.absent import absent_function as _absent_function
 from .utils._pytree import tree_leaves as _leaves
 
 __all__ = [

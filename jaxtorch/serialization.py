@@ -15,10 +15,13 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import IO, Any
 
-from . import _loaded, _loading, _saving, _unpickling
 from ._core.run import capture
 from ._core.types.device import device
-from ._replacing import replacing
+from ._serialization import loaded as _loaded
+from ._serialization import loading as _loading
+from ._serialization import saving as _saving
+from ._serialization import unpickling as _unpickling
+from ._serialization.replacing import replacing
 from .utils.serialization import config
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ._install import TORCH_VERSION
+from ._running.install import TORCH_VERSION
 
 __all__ = ["TorchVersion"]
 

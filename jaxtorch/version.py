@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._install import TORCH_VERSION as __version__
+from ._running.install import TORCH_VERSION as __version__
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._absent_device import absent_device as _absent_device
+from ._private_names.absent_device import absent_device as _absent_device
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

@@ -1,6 +1,6 @@
 """Writes the table of what PyTorch has and jaxtorch has not, from the installed PyTorch.
 
-    python scripts/absent_names.py > jaxtorch/_absent_names.txt
+    python scripts/absent_names.py > jaxtorch/_private_names/absent_names.txt
 
 A line for each module: classes, exceptions, enumerations, functions, plain values (also settings) and other objects.
 """
@@ -24,7 +24,8 @@ from typing import Any
 import torch
 
 import jaxtorch
-from jaxtorch import _absent_names
+from jaxtorch._private_names import absent_names
+from jaxtorch._running import finder
 
 SKIPPED = (
     "torch.testing._internal", "torch._vendor", "torch._native", "torch._numpy", "torch.utils.hipify", "torch.contrib",
@@ -148,14 +149,14 @@ def has(ours: Any, name: str) -> bool:
 
 def imported(name: str) -> Any:
     """A module of jaxtorch; None where it is only in the table. It may import what is only there."""
-    _absent_names._hidden.clear()
+    absent_names._hidden.clear()
     try:
         found = importlib.import_module(name)
     except ImportError:
         return None
     finally:
-        _absent_names._hidden.append(True)
-    return None if isinstance(found, _absent_names.Absent) else found
+        absent_names._hidden.append(True)
+    return None if isinstance(found, finder.Absent) else found
 
 
 def table() -> Iterator[str]:

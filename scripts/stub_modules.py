@@ -142,7 +142,9 @@ class Namespace:
     def imported(self, name: str, item: Any) -> str:
         """The line that imports a name from where it is defined; '' where the stub has to say what it is."""
         if isinstance(item, ModuleType):
-            parent, _, last = item.__name__.rpartition(".")
+            parent, _, last = item.__spec__.name.rpartition(".")  # where it lies: some are known by another name too
+            if parent == f"{self.module.__name__}._private_names":
+                return f"from ._private_names import {last} as {name}"
             return f"from . import {last} as {name}" if parent == self.module.__name__ else "# of another package"
         if (
             name in FUNCTIONS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
-from jaxtorch import _install
+from jaxtorch._running import install
 from parity import parity_test
 
 
@@ -29,7 +29,7 @@ def test_operations_as_attributes_of_a_module_class(torch: Any) -> Any:
 @parity_test
 def test_operations_as_attributes_of_any_class(torch: Any) -> Any:
     if torch.__name__ == "jaxtorch":  # what `install()` does
-        before, builtins.__build_class__ = builtins.__build_class__, _install._build_class
+        before, builtins.__build_class__ = builtins.__build_class__, install._build_class
     try:
 
         class Plain:

@@ -150,7 +150,7 @@ def registered() -> Iterator[dict[str, list[Any]]]:
         t.serialization.register_package(5, tag, restore)
     yield calls
     reference().serialization._package_registry.pop(0)
-    importlib.import_module(f"{candidate().__name__}._saving").packages.clear()
+    importlib.import_module(f"{candidate().__name__}._serialization.saving").packages.clear()
 
 
 def test_register_package(registered: dict[str, list[Any]]) -> None:
@@ -165,7 +165,7 @@ def test_register_package(registered: dict[str, list[Any]]) -> None:
 
 def test_unknown_places() -> None:
     t = candidate()
-    packages = importlib.import_module(f"{t.__name__}._saving").packages
+    packages = importlib.import_module(f"{t.__name__}._serialization.saving").packages
     t.serialization.register_package(5, lambda storage: "shelf", lambda storage, location: None)
     try:
         file = saved(t, t.arange(3.0))

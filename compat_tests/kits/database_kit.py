@@ -50,7 +50,7 @@ def _stand_ins() -> dict[str, Any]:
 
 def there(found: Any) -> Any:
     """What has been found under a name, or None if that only says that jaxtorch lacks it."""
-    is_absent = type(found).__module__.endswith("._absent") or getattr(found, "__module__", "").endswith("._absent")
+    is_absent = any(getattr(x, "__module__", "") == "jaxtorch._private_names.absent" for x in (type(found), found))
     return None if is_absent else found
 
 

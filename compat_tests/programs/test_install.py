@@ -11,7 +11,7 @@ import pytest
 
 import jaxtorch
 from conftest import Run
-from jaxtorch import _install
+from jaxtorch._running import install
 
 # Stands in for a machine without PyTorch: what comes first on the path cannot be imported.
 NO_TORCH = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
@@ -319,7 +319,7 @@ def test_install_refuses_once_torch_is_imported():
 
     with pytest.raises(RuntimeError, match=re.escape("before the first `import torch`")):
         jaxtorch.install()
-    assert _install._finder not in sys.meta_path
+    assert install._finder not in sys.meta_path
     jaxtorch.uninstall()
     assert sys.modules["torch"].__name__ == "torch"
 

@@ -16,8 +16,8 @@ import torch as pytorch
 
 import jaxtorch
 from conftest import TABLES, Run
-from jaxtorch import _absent_names
-from jaxtorch._absent import AbsentValue
+from jaxtorch._private_names import absent_names
+from jaxtorch._private_names.absent import AbsentValue
 from parity import parity_test
 
 LIBRARIES = (TABLES / "missing_names.txt").read_text(encoding="utf-8").split()
@@ -38,7 +38,7 @@ def at(path: str) -> Any:
 def entry(path: str) -> Any:
     """The kind and content that the table has for a name; None where jaxtorch has it."""
     module, _, name = path.rpartition(".")
-    return _absent_names.entries(module.replace("torch.ops.", "@")).get(name)
+    return absent_names.entries(module.replace("torch.ops.", "@")).get(name)
 
 
 @pytest.mark.parametrize("path", LIBRARIES)
@@ -89,11 +89,11 @@ def test_every_public_name_is_there_or_says_that_it_is_not(place: str):
 
 
 def test_the_table_names_what_pytorch_has():
-    lines = [m for m in _absent_names._lines() if m[0] != "@"]
+    lines = [m for m in absent_names._lines() if m[0] != "@"]
     assert len(lines) > 500
     for module in ("torch.utils.data.graph_settings", "torch.cuda", "torch._inductor.ir", "torch.ao.ns.fx.utils"):
         theirs = importlib.import_module(module)
-        names = [n for n, (kind, _) in _absent_names.entries(module).items() if kind != "setting"]
+        names = [n for n, (kind, _) in absent_names.entries(module).items() if kind != "setting"]
         assert names and not [n for n in names if not hasattr(theirs, n)]
 
 

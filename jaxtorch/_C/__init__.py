@@ -8,7 +8,6 @@ import importlib
 import sys
 from typing import Any
 
-from .. import _absent_names
 from .._core.autograd import backward as _backward
 from .._core.define.op import functions as _functions
 from .._core.dispatch import torch_function as _overrides
@@ -24,6 +23,7 @@ from .._library.tags import Tag as Tag
 from .._ops.linalg.checks import LinAlgError as _LinAlgError
 from .._ops.types.constants import layout as layout
 from .._ops.types.constants import memory_format as memory_format
+from .._private_names import absent_names as _absent_names
 from ..jit import Future as Future
 from ..jit import ScriptFunction as ScriptFunction
 from ..overrides import DisableTorchFunction as DisableTorchFunction
@@ -176,7 +176,7 @@ _linalg, _fft, _special = _Space("linalg"), _Space("fft"), _Space("special")
 
 def __getattr__(name: str) -> Any:
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
-        return getattr(importlib.import_module(".._archives", __name__), name)
+        return getattr(importlib.import_module(".._serialization.archives", __name__), name)
     found = None if name.startswith("__") else _functions.get(name)
     if found is None and _absent_names.named("torch._C", name):  # PyTorch's functions are often defined here
         found = getattr(importlib.import_module("..", __name__), name, None)

@@ -31,7 +31,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types.device import device
 from .._core.types.dtypes import dtype
 from .._core.types.grad_mode import _Decorating
-from .._install import ours
+from .._running.install import ours
 from ..nn import Module
 from ..optim import Optimizer
 from ..optim.lr_scheduler import LRScheduler

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from .._absent import absent_function as _absent_function
 from .._compile import OptimizedModule
 from .._compile import compile as _compile
+from .._private_names.absent import absent_function as _absent_function
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 from . import config as config
 from . import eval_frame as eval_frame

@@ -2,6 +2,6 @@
 
 import os
 
-from .._absent_names import settings as _settings
+from .._private_names.absent_names import settings as _settings
 
 _settings(__name__, disable=os.environ.get("TORCHDYNAMO_DISABLE") == "1")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._absent import absent as _absent
 from .._core.tensor.tensor import Tensor as Tensor
+from .._private_names.absent import absent as _absent
 from ..func import vmap as vmap
 from ..utils._pytree import _broadcast_to_and_flatten as _broadcast_to_and_flatten
 from ..utils._pytree import tree_flatten as tree_flatten

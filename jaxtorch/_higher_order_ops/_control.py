@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from .._rare import while_loop as while_loop
+from .._namespace.rare import while_loop as while_loop
 from ..func import vmap
 from ..utils._pytree import tree_flatten, tree_unflatten
 

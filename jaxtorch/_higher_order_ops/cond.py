@@ -1,3 +1,3 @@
 """`torch._higher_order_ops.cond`."""
 
-from .._rare import cond as cond
+from .._namespace.rare import cond as cond

@@ -1,6 +1,6 @@
 """`torch._higher_order_ops.inline_asm_elementwise`, which has no meaning on XLA's devices."""
 
-from .._absent import absent_function as _absent_function
+from .._private_names.absent import absent_function as _absent_function
 
 __all__ = ["inline_asm_elementwise"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _foreach
-from .._absent import absent_function
 from .._core.tensor.aliasing import check_fillable
 from .._core.tensor.tensor import Tensor
 from .._ops.indexing.setitem import put_given, taken
+from .._private_names.absent import absent_function
 from ..linalg import vector_norm
 from ..nn import functional
 from ..nn.functional import grouped_mm

@@ -7,8 +7,8 @@ from typing import Any
 
 from .._core.define.op import functions, methods, registry
 from .._core.types.dtypes import uint8
+from .._namespace.rare import cond, while_loop
 from .._ops.types import constants as layouts
-from .._rare import cond, while_loop
 from ..autograd.profiler import record_function
 from . import aten, operators
 from .operators import OfEngine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._absent import absent_class
+from .._private_names.absent import absent_class
 from . import operators
 from .operators import Namespace as _OpNamespace
 

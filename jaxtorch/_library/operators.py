@@ -13,13 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from .. import _absent_names
-from .._absent import absent_function
 from .._core.dispatch import torch_dispatch
 from .._core.random import jax_draws
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import no_grad, state
 from .._core.types.warn_once import warn
+from .._private_names import absent_names
+from .._private_names.absent import absent_function
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
 from ..autograd._function_in_jax import is_traced
@@ -403,9 +403,9 @@ class Namespace(SimpleNamespace):
             packet = next((made for find in built_in if (made := find(self._name, name)) is not None), None)
             if packet is not None:
                 packets[self._name, name] = packet
-        if packet is None and _absent_names.named(f"@{self._name}", name):
+        if packet is None and absent_names.named(f"@{self._name}", name):
             api = f"torch.ops.{self._name}.{name}"  # also a key of libraries' tables
-            absent = absent_function(api, _absent_names.reason(api))
+            absent = absent_function(api, absent_names.reason(api))
             packet = packets[self._name, name] = OfEngine(name, absent, None, self._name)
         if packet is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .._absent import AbsentAttribute
-from .._absent_names import OLDER, entries, find, listed, parents, reason, settings
+from .._private_names.absent import AbsentAttribute
+from .._private_names.absent_names import OLDER, entries, find, listed, parents, reason, settings
 
 _INNER = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._running", "jaxtorch.__main__", "jaxtorch.info")
 """jaxtorch's own private modules, which have nothing to do with PyTorch's modules of the same names."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._absent import absent as _absent
+from .._private_names.absent import absent as _absent
 
 _names = _absent(__name__, "FakeTensor FakeTensorMode FakeTensorConverter", "use tensors on the device 'meta'")
 FakeTensor: Any = _names["FakeTensor"]

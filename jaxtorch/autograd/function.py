@@ -17,7 +17,7 @@ from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._core.transforms import forward_mode
 from .._core.types.grad_mode import Anomaly, state, watch
-from .._install import shown
+from .._running.install import shown
 from .._tensor.sparse_gradients import carrier, places, result, to_values
 from . import _function_in_jax, _function_jvp, _function_vmap
 from ._function_results import Form, check_gradients, fitted, given_once

@@ -8,8 +8,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from .. import _precision
-from .._switches import expect_bool
+from .._namespace import precision
+from .._namespace.switches import expect_bool
 
 
 class Frozen:
@@ -60,11 +60,11 @@ class Precision(Flag):
         self.place = backend, operation
 
     def __get__(self, module: Any, owner: type | None = None) -> Any:
-        return _precision.fp32_precision(*self.place)
+        return precision.fp32_precision(*self.place)
 
     def __set__(self, module: Any, value: Any) -> None:
         self.check(module, value)
-        _precision.set_fp32_precision(*self.place, value)
+        precision.set_fp32_precision(*self.place, value)
 
 
 class Operation:
@@ -76,12 +76,12 @@ class Operation:
     def __getattr__(self, name: str) -> Any:
         if name != "fp32_precision":
             raise AttributeError(f"Unknown attribute {name}")
-        return _precision.fp32_precision(self.backend, self.op)
+        return precision.fp32_precision(self.backend, self.op)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "fp32_precision":
             raise AttributeError(f"Unknown attribute {name}")
-        _precision.set_fp32_precision(self.backend, self.op, value)
+        precision.set_fp32_precision(self.backend, self.op, value)
 
 
 def shown(module: Any) -> str:

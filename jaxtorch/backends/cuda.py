@@ -7,9 +7,9 @@ import enum as _enum
 from collections.abc import Iterator as _Iterator
 from typing import Any
 
-from .. import _precision
 from .._core.types.warn_once import deprecated as _deprecated
-from .._switches import expect_bool as _expect_bool
+from .._namespace import precision as _precision
+from .._namespace.switches import expect_bool as _expect_bool
 from ..cuda import is_available as _is_available
 from . import _flags
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._switches import expect_bool
+from .._namespace.switches import expect_bool
 from . import _flags
 
 __all__ = ["flags", "is_available", "set_flags"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .. import _accelerators as _shared
+from .._namespace import accelerators as _shared
 from . import amp
 from ._capabilities import get_capabilities
 from ._capabilities import has as _has

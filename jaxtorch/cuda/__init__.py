@@ -6,12 +6,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from .. import _accelerators as _shared
 from .._core.random import generator as _random
 from .._core.tensor.tensor import Tensor
 from .._core.types.device import device as _device
 from .._core.types.device import jax_devices as _jax_devices
 from .._core.types.foreign_errors import OutOfMemoryError as OutOfMemoryError
+from .._namespace import accelerators as _shared
 from .._ops.creation.legacy_constructors import legacy_type as _legacy_type
 from .._ops.types.casting import _LEGACY
 from . import amp as amp

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _accelerators as _shared
-from .._absent import absent as _absent
 from .._core.types.device import jax_devices as _jax_devices
 from .._core.types.warn_once import warn
+from .._namespace import accelerators as _shared
+from .._private_names.absent import absent as _absent
 from .streams import Stream
 
 _names = _absent(

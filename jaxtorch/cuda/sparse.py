@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._absent import absent_class
+from .._private_names.absent import absent_class
 
 _WHY = "jaxtorch has no classes of sparse tensors for each type and device; torch.sparse_coo_tensor makes them"
 BFloat16Tensor, ByteTensor, CharTensor, DoubleTensor, FloatTensor, HalfTensor, IntTensor, LongTensor, ShortTensor = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import _accelerators as _shared
 from .._core.types.device import device as _device
-from .._streams import Event as _Event
-from .._streams import Stream as _Stream
+from .._namespace import accelerators as _shared
+from .._namespace.streams import Event as _Event
+from .._namespace.streams import Stream as _Stream
 
 __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._absent import absent_function
 from .._core.tensor.tensor import Tensor, from_host
+from .._private_names.absent import absent_function
 from . import process_group as groups
 
 __all__ = ["DeviceMesh", "init_device_mesh"]

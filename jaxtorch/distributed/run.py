@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 from types import FrameType
 from typing import IO, Any
 
-from .._install import installed
+from .._running.install import installed
 from .elastic.multiprocessing.errors import ChildFailedError
 from .tcp_store import TCPStore
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from .. import _absent_names
+from .._running import finder
 
 _FOLDERS = ("_continuous", "_discrete", "_multivariate")
 
@@ -28,5 +28,5 @@ def publish(folder: ModuleType) -> dict[str, ModuleType]:
         module.__name__ = public_path(module.__name__)
         sys.modules[module.__name__] = module
         vars(module).pop("__getattr__", None)  # it answers under the folder's name for names that the module lacks
-        _absent_names.complete(module, module.__name__)
+        finder.complete(module, module.__name__)
     return found

@@ -11,7 +11,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.grad_mode import no_grad
 from .._core.types.size import Size
-from .._names import broadcast_shapes
+from .._namespace.small_functions import broadcast_shapes
 from .._ops.types.typeinfo import finfo
 from ..nn import functional as F
 

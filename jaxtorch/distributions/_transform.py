@@ -7,7 +7,7 @@ import operator
 import weakref
 from typing import Any
 
-from .._absent import undefined
+from .._private_names.absent import undefined
 from . import constraints
 from ._torch import torch
 from .utils import _sum_rightmost, alias, lazy_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._absent import undefined
+from .._private_names.absent import undefined
 from ._torch import Tensor, torch
 from .utils import alias
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._absent import undefined
+from .._private_names.absent import undefined
 from . import constraints
 from ._public_paths import public_path
 from ._torch import Size, Tensor, torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._absent import undefined
+from .._private_names.absent import undefined
 from ..autograd._gradients import grad
 from ._torch import Tensor
 from .distribution import Distribution

@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from .._symbols import _assert
+from .._namespace.symbols import _assert
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..utils._pytree import LeafSpec, tree_flatten, tree_leaves, tree_map

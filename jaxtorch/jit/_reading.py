@@ -7,9 +7,9 @@ import os
 import pickle
 from typing import IO, Any
 
-from .. import _loading, _unpickling
 from .._core.types.device import device
-from .._loaded import GLOBALS, LoadedStorage, place, shortened, typed
+from .._serialization import loading, unpickling
+from .._serialization.loaded import GLOBALS, LoadedStorage, place, shortened, typed
 from ._classes import Archive, Builder, Instance
 
 
@@ -30,7 +30,7 @@ _PLAIN = {
 }
 
 
-class _Unpickler(_unpickling.RestrictedUnpickler):
+class _Unpickler(unpickling.RestrictedUnpickler):
     """Reads the pickles of an archive: tensors, containers, and objects of the archive's own classes."""
 
     def find_class(self, module: str, name: str) -> Any:
@@ -73,7 +73,7 @@ class _Unpickler(_unpickling.RestrictedUnpickler):
             return
         super()._build()
 
-    dispatch: dict[int, Any] = dict(_unpickling.RestrictedUnpickler.dispatch)
+    dispatch: dict[int, Any] = dict(unpickling.RestrictedUnpickler.dispatch)
     dispatch[pickle.REDUCE[0]] = _reduce
     dispatch[pickle.NEWOBJ[0]] = _newobj
     dispatch[pickle.BUILD[0]] = _build
@@ -83,10 +83,10 @@ class File:
     """A TorchScript archive that is being read."""
 
     def __init__(self, file: IO[bytes], map_location: Any) -> None:
-        self.archive = _loading.Archive(file)
+        self.archive = loading.Archive(file)
         self.map_location = map_location
-        _loading.check_version(self.archive)
-        self.swap = _loading.swapped(self.archive)
+        loading.check_version(self.archive)
+        self.swap = loading.swapped(self.archive)
         self.storages: dict[str, LoadedStorage] = {}
 
     def unpickled(self, name: str) -> Any:
@@ -94,11 +94,11 @@ class File:
         text = self.archive.small(f"{name}.pkl")
 
         def storage_of(pid: Any) -> LoadedStorage:
-            _, kind, key, location, count = _loading.checked(pid)[:5]
+            _, kind, key, location, count = loading.checked(pid)[:5]
             path = f"{name}/{key}"
             found = self.storages.get(path)
             if found is None:
-                content = self.archive.storage(path, _loading.bytes_of(kind, count), False)
+                content = self.archive.storage(path, loading.bytes_of(kind, count), False)
                 found = self.storages[path] = LoadedStorage(
                     typed(content, kind, count, self.swap), kind.dtype, location
                 )
@@ -109,7 +109,7 @@ class File:
         reader.storage_of = storage_of
         try:
             return reader.load()
-        except _unpickling._CORRUPT as error:
+        except unpickling._CORRUPT as error:
             raise RuntimeError(f"the TorchScript archive's {name}.pkl is corrupt: {shortened(error)}") from error
         except pickle.UnpicklingError as error:
             raise RuntimeError(f"the TorchScript archive's {name}.pkl cannot be read: {error}") from error

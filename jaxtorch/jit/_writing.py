@@ -13,10 +13,11 @@ import os
 import zipfile
 from typing import Any
 
-from .. import _saving, fx, random
+from .. import fx, random
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import no_grad
-from .._replacing import replacing
+from .._serialization import saving
+from .._serialization.replacing import replacing
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ._classes import Loaded
@@ -27,7 +28,7 @@ from ._texts import literal, of_function, of_method, refused
 _VERSION = b"10\n"
 
 
-class _Pickler(_saving.Pickler):
+class _Pickler(saving.Pickler):
     """Writes an archive's objects as PyTorch does: parameters as tensors, modules as objects of the archive's classes."""
 
     def reducer_override(self, obj: Any) -> Any:
@@ -77,16 +78,16 @@ class Source:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             for name, content in (("data", root), ("constants", tuple(self.constants))):
                 text, memories = _pickled(content)
-                _saving._record(archive, f"{stem}/{name}.pkl", text)
+                saving._record(archive, f"{stem}/{name}.pkl", text)
                 for memory in memories.values():
-                    _saving._record(archive, f"{stem}/{name}/{memory.key}", _saving._bytes_of(memory.content), 64)
+                    saving._record(archive, f"{stem}/{name}/{memory.key}", saving._bytes_of(memory.content), 64)
             for name, text in self.files.items():
-                _saving._record(archive, f"{stem}/{name}", text.encode())
+                saving._record(archive, f"{stem}/{name}", text.encode())
             for name, content in (extra or {}).items():
                 held = content.encode() if isinstance(content, str) else content
-                _saving._record(archive, f"{stem}/extra/{name}", held)
-            _saving._record(archive, f"{stem}/byteorder", b"little")
-            _saving._record(archive, f"{stem}/version", version)
+                saving._record(archive, f"{stem}/extra/{name}", held)
+            saving._record(archive, f"{stem}/byteorder", b"little")
+            saving._record(archive, f"{stem}/version", version)
 
 
 # -- modules of a traced program
@@ -280,7 +281,7 @@ class _Tagged:
         self.held, self.of = held, of
 
     def __reduce__(self) -> Any:
-        return _saving._name("torch.jit._pickle", "restore_type_tag"), (self.held, self.of)
+        return saving._name("torch.jit._pickle", "restore_type_tag"), (self.held, self.of)
 
 
 def content_of(module: Any, stem: str, extra: Any = None) -> bytes:

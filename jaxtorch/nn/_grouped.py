@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._absent import absent_function
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
+from .._private_names.absent import absent_function
 
 
 class ScalingType(enum.Enum):
@@ -107,7 +107,7 @@ def scaled_mm(
 
     The recipes are ScalingType.TensorWise or RowWise; NotImplementedError for scales of blocks, `swizzle` and `contraction_dim`.
     """
-    from .._rare import _scaled_mm  # rare, as its module says
+    from .._namespace.rare import _scaled_mm  # rare, as its module says
 
     one: Any = lambda x: x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x  # noqa: E731
     recipes = one(scale_recipe_a), one(scale_recipe_b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum as _enum
 from typing import Any as _Any
 
-from .._absent import absent as _absent
+from .._private_names.absent import absent as _absent
 from . import symbolic_helper as symbolic_helper
 
 _NAMES = "dynamo_export ExportOptions ExportTypes OnnxRegistry is_onnxrt_backend_supported enable_fake_mode"

@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._absent import undefined
 from .._core.compile.kernel import Kernel
 from .._core.define.signature import need_kind
 from .._core.dispatch import torch_dispatch
@@ -30,6 +29,7 @@ from .._core.types import dtypes
 from .._core.types.device import cpu
 from .._core.types.removable_handle import RemovableHandle
 from .._core.types.value import Value, aval_of, wrap_number
+from .._private_names.absent import undefined
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
 from ._borrowed import (
     _capturable_doc,  # noqa: F401

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .._absent import absent as _absent
 from .._core.define.op import functions as _functions
 from .._core.define.signature import once_given
 from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._private_names.absent import absent as _absent
 from . import _embedding as _embedding
 from . import _methods as _methods
 from ._convert import coo_to_csr, csr_to_coo

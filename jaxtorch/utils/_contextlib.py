@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._absent import undefined
 from .._core.types.grad_mode import constructor_of
+from .._private_names.absent import undefined
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
 

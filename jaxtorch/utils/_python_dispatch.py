@@ -8,10 +8,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .._absent import absent_function as _absent_function
 from .._core.define import op as _op
 from .._core.dispatch import torch_dispatch as _engine
 from .._core.dispatch import torch_function as _overrides
+from .._private_names.absent import absent_function as _absent_function
 
 _ready: list[bool] = []
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any, NamedTuple
 
 from .. import cuda
-from .._install import TORCH_VERSION
+from .._running.install import TORCH_VERSION
 
 __all__ = ["SystemEnv", "get_env_info", "get_pip_packages", "get_pretty_env_info", "main", "pretty_str"]
 

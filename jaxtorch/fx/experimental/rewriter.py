@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..._symbols import _assert
+from ..._namespace.symbols import _assert
 from ...nn.modules.module import Module
 from ..annotate import annotate
 from ..graph import Graph

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._absent import undefined
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.dtypes import int64
 from ..._core.types.grad_mode import no_grad
 from ..._ops.creation.filled import empty, full, ones, zeros
 from ..._ops.creation.from_data import tensor
 from ..._ops.shapes.joining import cat
+from ..._private_names.absent import undefined
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter

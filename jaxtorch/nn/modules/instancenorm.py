@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._absent import undefined
 from ..._core.tensor.tensor import Tensor
+from ..._private_names.absent import undefined
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 

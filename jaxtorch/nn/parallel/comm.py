@@ -1,6 +1,6 @@
 """`torch.nn.parallel.comm`: tensors of several GPUs. Models run on one device here, so nothing is spread over others."""
 
-from ..._absent import absent as _absent
+from ..._private_names.absent import absent as _absent
 
 _functions = _absent(
     __name__,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.grad_mode import no_grad
-from ..._install import shown
+from ..._running.install import shown
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

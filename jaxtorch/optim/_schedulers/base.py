@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..._absent import undefined
 from ..._core.run import capture
 from ..._core.tensor.tensor import Tensor
+from ..._private_names.absent import undefined
 from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (

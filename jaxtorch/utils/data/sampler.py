@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from ..._absent import undefined
+from ..._private_names.absent import undefined
 from . import _engine
 
 __all__ = [

@@ -6,7 +6,7 @@ at multiples of `save.storage_alignment` bytes. The others change nothing: check
 
 from typing import Any
 
-from ..._absent_names import settings as _settings
+from ..._private_names.absent_names import settings as _settings
 
 load: Any
 save: Any

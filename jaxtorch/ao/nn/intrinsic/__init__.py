@@ -1,7 +1,7 @@
 """`torch.ao.nn.intrinsic`: layers that follow one another, held as one module."""
 
 # ruff: noqa: F403 - the names of these modules are the package's
-from ...._absent import absent as _absent
+from ...._private_names.absent import absent as _absent
 from . import modules as modules
 from . import qat as qat
 from . import quantized as quantized

@@ -1,7 +1,7 @@
 """`torch.ao.nn.qat`: layers whose weight is rounded as quantising would, in training."""
 
 # ruff: noqa: F403 - the names of these modules are the package's
-from ...._absent import absent as _absent
+from ...._private_names.absent import absent as _absent
 from . import modules as modules
 from .modules import *
 

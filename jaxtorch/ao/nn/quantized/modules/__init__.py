@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..... import _quantized
-from ....._absent import absent as _absent
 from ....._core.define.op import functions
 from ....._core.types import dtypes
+from ....._private_names.absent import absent as _absent
 from .....nn import Module
 from .....nn.modules.pooling import MaxPool2d as MaxPool2d
 from . import conv as conv

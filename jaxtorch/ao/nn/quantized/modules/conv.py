@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....._absent import absent
 from ....._core.define.op import functions
+from ....._private_names.absent import absent
 from ....._quantized import layers
 from .....nn import Module
 from .....nn.modules.utils import _pair, _single, _triple

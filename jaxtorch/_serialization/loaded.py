@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from ._core.define.op import functions
-from ._core.tensor import layouts, numpy_sharing, views
-from ._core.tensor.tensor import Tensor, from_host
-from ._core.types import dtypes
-from ._core.types.device import cpu, device, jax_devices
-from ._core.types.dtypes import dtype
-from ._core.types.reference_counts import LISTED, counted
-from ._core.types.size import Size
-from ._ops.types.constants import _SCHEMES, _layout, qscheme
-from ._saving import OWN_PRIORITY, STORAGES, packages
-from ._tensor.storage_types import TypedStorage
-from ._tensor.storage_types import of as storage_of
-from ._utils import _rebuild_sparse_tensor
-from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
+from .._core.define.op import functions
+from .._core.tensor import layouts, numpy_sharing, views
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
+from .._core.types.device import cpu, device, jax_devices
+from .._core.types.dtypes import dtype
+from .._core.types.reference_counts import LISTED, counted
+from .._core.types.size import Size
+from .._ops.types.constants import _SCHEMES, _layout, qscheme
+from .._tensor.storage_types import TypedStorage
+from .._tensor.storage_types import of as storage_of
+from .._utils import _rebuild_sparse_tensor
+from ..nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
+from .saving import OWN_PRIORITY, STORAGES, packages
 
 
 class FromOutside(Exception):
@@ -214,7 +214,7 @@ _QUANTIZED = {
 def _rebuild_qtensor(
     storage: LoadedStorage, offset: int, size: Any, stride: Any, parts: Any, requires_grad: bool, backward_hooks: Any
 ) -> Tensor:
-    from ._quantized._tensor import rebuilt  # heavy, and few files have such tensors
+    from .._quantized._tensor import rebuilt  # heavy, and few files have such tensors
 
     ints = _rebuild_tensor(storage, offset, size, stride)
     known = isinstance(parts, tuple) and len(parts) in (3, 4) and isinstance(parts[0], qscheme)

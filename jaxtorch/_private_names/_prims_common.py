@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._core.tensor.layouts import suggests as _suggests
-from ._core.tensor.strides import contiguous as _contiguous
-from ._core.tensor.tensor import Tensor
-from ._core.types import dtypes as _dtypes
-from ._ops.types import constants as _constants
+from .._core.tensor.layouts import suggests as _suggests
+from .._core.tensor.strides import contiguous as _contiguous
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes as _dtypes
+from .._ops.types import constants as _constants
 
 
 def is_contiguous_or_false(a: Tensor) -> bool:

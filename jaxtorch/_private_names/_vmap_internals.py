@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._core.tensor.tensor import Tensor
-from ._functorch.vmap import _get_name
-from .func import vmap as _mapped
+from .._core.tensor.tensor import Tensor
+from .._functorch.vmap import _get_name
+from ..func import vmap as _mapped
 
 __all__ = ["vmap"]
 

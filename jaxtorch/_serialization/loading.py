@@ -19,11 +19,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core.define.op import functions
-from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
-from ._saving import MAGIC, PROTOCOL, skipping
-from ._unpickling import RestrictedUnpickler, unpickle
-from .utils.serialization import config
+from .._core.define.op import functions
+from ..utils.serialization import config
+from .loaded import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
+from .saving import MAGIC, PROTOCOL, skipping
+from .unpickling import RestrictedUnpickler, unpickle
 
 _NEWEST = 10  # the version of the zip format that PyTorch 2.13 still reads
 _TEXT = 64 << 20  # bytes of a record other than a storage that may be compressed as strongly as it likes

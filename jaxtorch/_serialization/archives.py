@@ -9,10 +9,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from ._core.define.op import functions
-from ._core.tensor.tensor import Tensor
-from ._core.types.dtypes import uint8
-from ._saving import _record
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.dtypes import uint8
+from .saving import _record
 
 _ALIGNMENT = 64
 
@@ -39,6 +39,8 @@ class PyTorchFileWriter:
     >>> torch._C.PyTorchFileReader(io.BytesIO(buffer.getvalue())).get_record("numbers")
     b'123'
     """
+
+    __module__ = "jaxtorch._C"
 
     def __init__(self, file: Any, compute_crc32: bool = True, storage_alignment: int = _ALIGNMENT) -> None:
         named = isinstance(file, (str, Path))
@@ -87,6 +89,8 @@ class PyTorchFileWriter:
 
 class PyTorchFileReader:
     """An archive to read from, at a path or in a file object. RuntimeError where it is none."""
+
+    __module__ = "jaxtorch._C"
 
     def __init__(self, file: Any) -> None:
         try:

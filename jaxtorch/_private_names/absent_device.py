@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
-from ._absent import absent_class
+from .absent import absent_class
 
 
 class _Functions:

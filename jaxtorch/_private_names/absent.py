@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Union
 
-from ._core.define import overloads
+from .._core.define import overloads
 
 _REASON = "jaxtorch does not have it"
 

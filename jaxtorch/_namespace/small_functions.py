@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from ._core.tensor.tensor import Tensor, need_tensor
-from ._core.types.device import device as _device
-from ._core.types.device import jax_devices
-from ._core.types.size import Size
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types.device import device as _device
+from .._core.types.device import jax_devices
+from .._core.types.size import Size
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -68,7 +68,7 @@ def get_device_module(device: Any = None) -> Any:
     """The module of a device's functions: `torch.cuda` for 'cuda'. By default, that of the accelerator there is."""
     kind = _device(device).type if device is not None else "cuda" if jax_devices("cuda") else "cpu"
     try:
-        return importlib.import_module(f"{__package__}.{kind}")
+        return importlib.import_module(f"jaxtorch.{kind}")
     except ModuleNotFoundError:
         raise RuntimeError(f"jaxtorch has no torch.{kind} yet") from None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .library import impl as _impl
-from .library import register_fake as _register_fake
+from ..library import impl as _impl
+from ..library import register_fake as _register_fake
 
 __all__ = ["impl", "impl_abstract"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._core.compile import context as _context
+from .._core.compile import context as _context
 
 _SUPPORTED = {
     "generic": ("none", "ieee", "tf32", "bf16"),

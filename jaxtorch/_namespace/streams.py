@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from . import _accelerators as _shared
-from ._core.types.device import default_device, jax_devices
-from ._core.types.device import device as _device
+from .._core.types.device import default_device, jax_devices
+from .._core.types.device import device as _device
+from . import accelerators as _shared
 
 
 def _place(d: Any, what: str) -> _device:

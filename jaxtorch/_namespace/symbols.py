@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._core.dispatch.torch_function import ask, overrides
-from ._core.tensor.tensor import Tensor
-from ._core.types import dtypes
+from .._core.dispatch.torch_function import ask, overrides
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
            "sym_sum"]  # fmt: skip
@@ -20,13 +20,19 @@ __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "
 class SymInt:
     """A size that is not known. There is none."""
 
+    __module__ = "jaxtorch"
+
 
 class SymFloat:
     """A number that is not known. There is none."""
 
+    __module__ = "jaxtorch"
+
 
 class SymBool:
     """A truth that is not known. There is none."""
+
+    __module__ = "jaxtorch"
 
 
 def sym_int(a: Any) -> int:

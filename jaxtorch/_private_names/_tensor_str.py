@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._core.tensor import printing as _printing
-from ._core.tensor.printing import printoptions as printoptions
-from ._core.tensor.printing import set_printoptions as set_printoptions
-from ._core.tensor.tensor import Tensor
+from .._core.tensor import printing as _printing
+from .._core.tensor.printing import printoptions as printoptions
+from .._core.tensor.printing import set_printoptions as set_printoptions
+from .._core.tensor.tensor import Tensor
 
 
 def __getattr__(name: str) -> Any:

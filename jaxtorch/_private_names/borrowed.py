@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ._absent import AbsentAttribute as _AbsentAttribute
-from ._absent import absent as _absent
-from ._core.tensor.tensor import Tensor as _Tensor
-from ._core.types.device import device as _device
-from ._core.types.size import Size as _Size
+from .._core.tensor.tensor import Tensor as _Tensor
+from .._core.types.device import device as _device
+from .._core.types.size import Size as _Size
+from .absent import AbsentAttribute as _AbsentAttribute
+from .absent import absent as _absent
 
 torch = sys.modules["jaxtorch"]  # `torch.torch`
 DeviceObjType = _device

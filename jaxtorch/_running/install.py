@@ -24,9 +24,9 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ._core.dispatch import torch_function
-from ._core.dispatch.class_attributes import unbind
-from ._running import finder
+from .._core.dispatch import torch_function
+from .._core.dispatch.class_attributes import unbind
+from . import finder
 
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
@@ -208,7 +208,7 @@ class _TorchDistribution(Distribution):
         }.get(filename)
 
     def locate_file(self, path: Any) -> Path:
-        return Path(__file__).parent.parent / path
+        return Path(__file__).parents[2] / path
 
 
 class _InstallInChild:

@@ -10,9 +10,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
-from ._core.tensor.tensor import Tensor
-from ._loaded import ABSENT, GLOBALS, FromOutside, shortened
-from .nn.parameter import Parameter
+from .._core.tensor.tensor import Tensor
+from ..nn.parameter import Parameter
+from .loaded import ABSENT, GLOBALS, FromOutside, shortened
 
 
 def _named(full: str) -> Any:

@@ -17,20 +17,20 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core.record import deferred_errors
-from ._core.record.program import force
-from ._core.tensor import layouts, numpy_sharing
-from ._core.tensor.sparse_value import is_sparse, lacks_content
-from ._core.tensor.tensor import Tensor, from_host
-from ._core.types import dtypes
-from ._core.types.device import device
-from ._core.types.dtypes import dtype
-from ._core.types.size import Size
-from ._ops.types.constants import layout, memory_format, qscheme
-from ._tensor.conversion import to_numpy
-from ._tensor.storage_types import TypedStorage, UntypedStorage
-from .nn.parameter import Parameter
-from .utils.serialization import config
+from .._core.record import deferred_errors
+from .._core.record.program import force
+from .._core.tensor import layouts, numpy_sharing
+from .._core.tensor.sparse_value import is_sparse, lacks_content
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
+from .._core.types.device import device
+from .._core.types.dtypes import dtype
+from .._core.types.size import Size
+from .._ops.types.constants import layout, memory_format, qscheme
+from .._tensor.conversion import to_numpy
+from .._tensor.storage_types import TypedStorage, UntypedStorage
+from ..nn.parameter import Parameter
+from ..utils.serialization import config
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
 _HEADER = 30  # bytes before the name in a zip archive's record

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from ._core.types.size import check_long
-from ._core.types.warn_once import Always
+from .._core.types.size import check_long
+from .._core.types.warn_once import Always
 
 
 def expect_bool(setter: str, value: Any) -> bool:

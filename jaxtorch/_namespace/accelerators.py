@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from ._core.record import deferred_errors
-from ._core.record.program import flush_device
-from ._core.types.device import _slots, device, jax_devices
+from .._core.record import deferred_errors
+from .._core.record.program import flush_device
+from .._core.types.device import _slots, device, jax_devices
 
 
 def index_of(d: Any, kind: str = "cuda") -> int:

@@ -8,20 +8,20 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import linalg
-from ._core.define.op import functions
-from ._core.define.overloads import signed
-from ._core.define.signature import checked, need_kind, refusal
-from ._core.tensor.tensor import Tensor, need_tensor
-from ._core.types import dtypes
-from ._core.types.grad_mode import Anomaly, no_grad, set_anomaly
-from ._core.types.warn_once import warn
-from ._ops.nn import embedding as _embedding
-from ._ops.types.casting import as_dtype
-from ._tensor.memory import shared_file
-from ._tensor.storage_types import TypedStorage, UntypedStorage
-from .amp import GradScaler as GradScaler
-from .utils._pytree import tree_flatten
+from .. import linalg
+from .._core.define.op import functions
+from .._core.define.overloads import signed
+from .._core.define.signature import checked, need_kind, refusal
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
+from .._core.types.grad_mode import Anomaly, no_grad, set_anomaly
+from .._core.types.warn_once import warn
+from .._ops.nn import embedding as _embedding
+from .._ops.types.casting import as_dtype
+from .._tensor.memory import shared_file
+from .._tensor.storage_types import TypedStorage, UntypedStorage
+from ..amp import GradScaler as GradScaler
+from ..utils._pytree import tree_flatten
 
 
 def set_vital(*args: Any) -> None:

@@ -1,7 +1,7 @@
 """What PyTorch has and jaxtorch has not: one table of modules and names, and what stands for a name of it.
 
 A library that imports such a name goes on, and the one program that uses it is told which name that is and why. The table,
-`_absent_names.txt`, is written by `scripts/absent_names.py`: for each module of PyTorch the classes, exceptions,
+`absent_names.txt`, is written by `scripts/absent_names.py`: for each module of PyTorch the classes, exceptions,
 enumerations, functions, plain values and other objects that jaxtorch's module lacks. Whatever a module of jaxtorch
 defines comes first. `_running/finder.py` has imports and attributes look here.
 """
@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ._absent import AbsentValue, absent_class, absent_function
+from .absent import AbsentValue, absent_class, absent_function
 
 _SHARDED = "jaxtorch has no sharded models; DistributedDataParallel averages gradients, and jax.sharding is for several devices"
 _TENSORS = "jaxtorch has no distributed tensors; for several devices use jax.sharding"
@@ -169,7 +169,7 @@ def settings(name: str, **begin: Any) -> None:
 
     begin: values with which settings begin, where that depends on the environment.
     """
-    from .utils._config_module import become_settings  # few programs have modules of settings
+    from ..utils._config_module import become_settings  # few programs have modules of settings
 
     given = {n: text for n, (kind, text) in entries(name.removeprefix("jax")).items() if kind == "setting"}
     become_settings(sys.modules[name], given, find, begin)

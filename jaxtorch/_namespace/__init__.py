@@ -1,0 +1,1 @@
+"""Names of `torch` that are no operations: one file a subject. `jaxtorch/__init__.py` shows them."""
