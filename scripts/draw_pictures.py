@@ -279,8 +279,8 @@ def explained() -> dict[str, str]:
             "The calls of a compiled function",
             [
                 ("first call: observed", ["what does it read,", "does it print?"]),
-                ("second call: captured", ["one program, the source", "of each input, conditions"]),
-                ("later calls: replayed", ["conditions hold: read the", "inputs, run, put results back"]),
+                ("second call: captured", ["one program, the source", "of each input, guards"]),
+                ("later calls: replayed", ["guards hold: read the", "inputs, run, put results back"]),
             ],
         ),
     }

@@ -104,6 +104,16 @@ def test_a_docstring_as_a_page():
     assert api.inside(links, DOCS / "x.md") == "[a](b.md) README ![p](images/loop.svg) [s](https://a.b)"
 
 
+def test_the_page_of_settings_names_them_all():
+    read = set()
+    for path in (ROOT / "jaxtorch").rglob("*.py"):
+        read |= set(re.findall(r"""["'](JAXTORCH_[A-Z_]+)["']""", path.read_text(encoding="utf-8")))
+    said = re.findall(
+        r"^\| `(JAXTORCH_[A-Z_]+)=", (DOCS / "reference" / "settings.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert read == set(said)
+
+
 def test_the_page_of_speeds_is_up_to_date():
     made = script("performance_page")
     assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run scripts/performance_page.py"
