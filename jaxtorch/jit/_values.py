@@ -43,10 +43,6 @@ def code_of(x: Tensor) -> int:
 # -- numbers
 
 
-def _int_of(x: Any) -> int:
-    return int(x)
-
-
 def _divide(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
     if rounding_mode is not None:
         raise NotImplementedError("torch.div of numbers with rounding_mode, in a TorchScript archive")

@@ -22,7 +22,6 @@ _MODES = {
     ("linear", 3): "linear", ("bilinear", 4): "bilinear", ("trilinear", 5): "trilinear",
     ("bicubic", 4): "bicubic", ("lanczos", 4): "lanczos",
 }  # fmt: skip
-_ALIGNABLE = ("linear", "bilinear", "bicubic", "trilinear")
 _NEEDED = {"linear": 3, "bilinear": 4, "trilinear": 5}
 
 

@@ -245,10 +245,6 @@ def _aval(*, extent: Any) -> Any:
     return _core.dim_value_aval()
 
 
-def is_extent(x: Any) -> bool:
-    return type(x) is Extent
-
-
 def register() -> bool:
     """Tell JAX of `Extent`, a type that it knows as it knows its own symbolic dimensions; False where it is not as it was."""
     if _IS_CONSTANT is None or None in _COMPARING:

@@ -28,7 +28,6 @@ from ..types.casting import as_dtype, cast, exponents, move, narrowed, saturated
 from .filled import check_flags, leaf
 
 _NUMBERS = (bool, int, float, complex)
-_SCALARS = (bool, int, float, complex, np.generic)
 _SEQUENCES = (list, tuple, range)
 _TEXT = (str, bytes)
 
