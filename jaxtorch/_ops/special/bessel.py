@@ -9,6 +9,7 @@ Stegun, chapters 9 and 10.) The results are exact to about 1e-13, where PyTorch'
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -162,82 +163,41 @@ def _airy_left(x: Any) -> Any:
     return (jnp.cos(turn) * p + jnp.sin(turn) * q) / (math.sqrt(math.pi) * size**0.25)
 
 
-def _special(name: str, **more: Any) -> Any:
-    return op(name=f"special_{name}", function=False, method=False, promote="float", differentiable=False, **more)
+def _spherical(x: Any) -> Any:
+    safe = jnp.where((x == 0) | jnp.isinf(x), 1.0, x)
+    return jnp.where(jnp.isinf(x), 0.0, jnp.where(x == 0, 1.0, jnp.sin(safe) / safe))
 
 
-@_special("bessel_j0")
-def bessel_j0(input: Array):
-    """The Bessel function of the first kind, order 0."""
-    return _in_double("bessel_j0", input, lambda x: _bessel_j(x, 0))
+def _special(name: str, value: Callable[[Any], Any], text: str, **more: Any) -> Any:
+    """The operation of `torch.special` whose values in double precision `value` gives."""
+
+    def body(input: Array):
+        return _in_double(name, input, value)
+
+    body.__name__, body.__doc__ = name, text
+    return op(name=f"special_{name}", function=False, method=False, promote="float", differentiable=False, **more)(body)
 
 
-@_special("bessel_j1")
-def bessel_j1(input: Array):
-    """The Bessel function of the first kind, order 1."""
-    return _in_double("bessel_j1", input, lambda x: _bessel_j(x, 1))
+_FIRST, _SECOND = "The Bessel function of the first kind, order", "The Bessel function of the second kind, order"
+bessel_j0 = _special("bessel_j0", lambda x: _bessel_j(x, 0), f"{_FIRST} 0.")
+bessel_j1 = _special("bessel_j1", lambda x: _bessel_j(x, 1), f"{_FIRST} 1.")
+bessel_y0 = _special("bessel_y0", lambda x: _bessel_y(x, 0), f"{_SECOND} 0.")
+bessel_y1 = _special("bessel_y1", lambda x: _bessel_y(x, 1), f"{_SECOND} 1.")
 
+_FIRST, _SECOND = _FIRST.replace("The", "The modified"), _SECOND.replace("The", "The modified")
+modified_bessel_i0 = _special("modified_bessel_i0", scipy.i0, f"{_FIRST} 0.")
+modified_bessel_i1 = _special("modified_bessel_i1", scipy.i1, f"{_FIRST} 1.")
+modified_bessel_k0 = _special("modified_bessel_k0", lambda x: _bessel_k(x, 0, False), f"{_SECOND} 0.")
+modified_bessel_k1 = _special("modified_bessel_k1", lambda x: _bessel_k(x, 1, False), f"{_SECOND} 1.")
 
-@_special("bessel_y0")
-def bessel_y0(input: Array):
-    """The Bessel function of the second kind, order 0."""
-    return _in_double("bessel_y0", input, lambda x: _bessel_y(x, 0))
-
-
-@_special("bessel_y1")
-def bessel_y1(input: Array):
-    """The Bessel function of the second kind, order 1."""
-    return _in_double("bessel_y1", input, lambda x: _bessel_y(x, 1))
-
-
-@_special("modified_bessel_i0")
-def modified_bessel_i0(input: Array):
-    """The modified Bessel function of the first kind, order 0."""
-    return _in_double("modified_bessel_i0", input, scipy.i0)
-
-
-@_special("modified_bessel_i1")
-def modified_bessel_i1(input: Array):
-    """The modified Bessel function of the first kind, order 1."""
-    return _in_double("modified_bessel_i1", input, scipy.i1)
-
-
-@_special("modified_bessel_k0")
-def modified_bessel_k0(input: Array):
-    """The modified Bessel function of the second kind, order 0."""
-    return _in_double("modified_bessel_k0", input, lambda x: _bessel_k(x, 0, False))
-
-
-@_special("modified_bessel_k1")
-def modified_bessel_k1(input: Array):
-    """The modified Bessel function of the second kind, order 1."""
-    return _in_double("modified_bessel_k1", input, lambda x: _bessel_k(x, 1, False))
-
-
-@_special("scaled_modified_bessel_k0", also={"x": "input"})
-def scaled_modified_bessel_k0(input: Array):
-    """`exp(input) * modified_bessel_k0(input)`."""
-    return _in_double("scaled_modified_bessel_k0", input, lambda x: _bessel_k(x, 0, True))
-
-
-@_special("scaled_modified_bessel_k1", also={"x": "input"})
-def scaled_modified_bessel_k1(input: Array):
-    """`exp(input) * modified_bessel_k1(input)`."""
-    return _in_double("scaled_modified_bessel_k1", input, lambda x: _bessel_k(x, 1, True))
-
-
-@_special("spherical_bessel_j0", also={"x": "input"})
-def spherical_bessel_j0(input: Array):
-    """`sin(input) / input`, 1 at zero and 0 at infinity."""
-
-    def value(x: Any) -> Any:
-        safe = jnp.where((x == 0) | jnp.isinf(x), 1.0, x)
-        return jnp.where(jnp.isinf(x), 0.0, jnp.where(x == 0, 1.0, jnp.sin(safe) / safe))
-
-    return _in_double("spherical_bessel_j0", input, value)
-
-
-@_special("airy_ai", also={"x": "input"})
-def airy_ai(input: Array):
-    """The Airy function Ai."""
-    return _in_double("airy_ai", input, _airy)
+_X: dict[str, Any] = {"also": {"x": "input"}}
+scaled_modified_bessel_k0 = _special(
+    "scaled_modified_bessel_k0", lambda x: _bessel_k(x, 0, True), "`exp(input) * modified_bessel_k0(input)`.", **_X
+)
+scaled_modified_bessel_k1 = _special(
+    "scaled_modified_bessel_k1", lambda x: _bessel_k(x, 1, True), "`exp(input) * modified_bessel_k1(input)`.", **_X
+)
+spherical_bessel_j0 = _special(
+    "spherical_bessel_j0", _spherical, "`sin(input) / input`, 1 at zero and 0 at infinity.", **_X
+)
+airy_ai = _special("airy_ai", _airy, "The Airy function Ai.", **_X)
