@@ -6,11 +6,13 @@ Each rule has the parameters of its function and is written in functions that ar
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
-from .._core.define.op import functions
+from .._core.define.op import functions, registry
 from .._core.dispatch import torch_dispatch
 from .._core.dispatch.torch_dispatch import refused, rules
 from .._core.tensor.strides import broadcast_shapes
@@ -38,6 +40,22 @@ def made_of(*names: str) -> Callable[[Any], Any]:
         for name in names:
             rules[name] = fn
         return fn
+
+    return define
+
+
+def of_operation(name: str) -> Callable[[Any], Any]:
+    """The rule of an operation, which is given the operation's arguments under their names, those left out with their defaults."""
+    signature = inspect.signature(registry[name].fn)
+
+    def define(fn: Any) -> Any:
+        def rule(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return fn(SimpleNamespace(**bound.arguments))
+
+        rules[name] = rule
+        return rule
 
     return define
 

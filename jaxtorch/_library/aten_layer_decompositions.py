@@ -12,7 +12,7 @@ from .._core.types import dtypes
 from .._ops.types.constants import strided
 from .._ops.types.typeinfo import finfo
 from .aten_creation_decompositions import bernoulli
-from .aten_decompositions import aten, made_of
+from .aten_decompositions import aten, made_of, of_operation
 from .aten_overloads import show
 
 # -- activations
@@ -171,24 +171,16 @@ def _max_pool2d(
     return found if return_indices else found[0]
 
 
-@made_of("avg_pool2d")
-def _avg_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Tensor:
-    kernel = _pair(kernel_size, 2)
-    step = [] if stride is None or stride == [] else _pair(stride, 2)
-    rest = [step, _pair(padding, 2), ceil_mode, count_include_pad, divisor_override]
+@of_operation("avg_pool2d")
+def _avg_pool2d(a: Any) -> Tensor:
+    kernel = _pair(a.kernel_size, 2)
+    step = [] if a.stride is None or a.stride == [] else _pair(a.stride, 2)
+    rest = [step, _pair(a.padding, 2), a.ceil_mode, a.count_include_pad, a.divisor_override]
     for default in (None, True, False, [0, 0], []):
         if rest[-1] != default:
             break
         rest.pop()
-    return aten("avg_pool2d")(input, kernel, *rest)
+    return aten("avg_pool2d")(a.input, kernel, *rest)
 
 
 @made_of("adaptive_avg_pool2d")
