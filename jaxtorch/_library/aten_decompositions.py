@@ -44,9 +44,12 @@ def made_of(*names: str) -> Callable[[Any], Any]:
     return define
 
 
-def of_operation(name: str) -> Callable[[Any], Any]:
-    """The rule of an operation, which is given the operation's arguments under their names, those left out with their defaults."""
-    signature = inspect.signature(registry[name].fn)
+def of_operation(*names: str, of: Any = None) -> Callable[[Any], Any]:
+    """The rule of operations, which is given their arguments under their names, those left out with their defaults.
+
+    of: the function whose arguments they are, where that is not the operation itself.
+    """
+    signature = inspect.signature(of or registry[names[0]].fn)
 
     def define(fn: Any) -> Any:
         def rule(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +57,7 @@ def of_operation(name: str) -> Callable[[Any], Any]:
             bound.apply_defaults()
             return fn(SimpleNamespace(**bound.arguments))
 
-        rules[name] = rule
+        rules.update(dict.fromkeys(names, rule))
         return rule
 
     return define

@@ -11,6 +11,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._ops.types.constants import strided
 from .._ops.types.typeinfo import finfo
+from ..nn import functional
 from .aten_creation_decompositions import bernoulli
 from .aten_decompositions import aten, made_of, of_operation
 from .aten_overloads import show
@@ -77,27 +78,19 @@ def _drop(input: Tensor, p: float, inplace: bool, feature: bool) -> Tensor:
     return show("mul_" if inplace else "mul", input, noise)
 
 
-@made_of("embedding")
-def _embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    if isinstance(input, Tensor) and input.dtype.is_floating_point:
-        input, weight = weight, input  # torch.embedding
-    if max_norm is not None:
+@of_operation("embedding", of=functional.embedding)
+def _embedding(a: Any) -> Tensor:
+    if isinstance(a.input, Tensor) and a.input.dtype.is_floating_point:
+        a.input, a.weight = a.weight, a.input  # torch.embedding
+    if a.max_norm is not None:
         raise refused("'embedding' with max_norm")
-    rest = [-1 if padding_idx is None else padding_idx % weight.shape[0], scale_grad_by_freq, sparse]
+    rest = [-1 if a.padding_idx is None else a.padding_idx % a.weight.shape[0], a.scale_grad_by_freq, a.sparse]
     for default in (False, False, -1):
         if rest and rest[-1] == default and type(rest[-1]) is type(default):
             rest.pop()
         else:
             break
-    return aten("embedding")(weight, input, *rest)
+    return aten("embedding")(a.weight, a.input, *rest)
 
 
 # -- convolutions and pooling
@@ -148,27 +141,19 @@ for _n in (1, 2, 3):
     rules[f"conv{_n}d"], rules[f"conv_transpose{_n}d"] = _convolution(_n), _transposed(_n)
 
 
-@made_of("max_pool2d", "max_pool2d_with_indices")
-def _max_pool2d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    if input.dim() != 4:
+@of_operation("max_pool2d", "max_pool2d_with_indices", of=functional.max_pool2d)
+def _max_pool2d(a: Any) -> Any:
+    if a.input.dim() != 4:
         raise refused("'max_pool2d' without a batch")
-    kernel = _pair(kernel_size, 2)
-    step = [] if stride is None or stride == [] else _pair(stride, 2)
-    rest = [step, _pair(padding, 2), _pair(dilation, 2), ceil_mode]
+    kernel = _pair(a.kernel_size, 2)
+    step = [] if a.stride is None or a.stride == [] else _pair(a.stride, 2)
+    rest = [step, _pair(a.padding, 2), _pair(a.dilation, 2), a.ceil_mode]
     for default in (False, [1, 1], [0, 0], []):
         if rest[-1] != default:
             break
         rest.pop()
-    found = aten("max_pool2d_with_indices")(input, kernel, *rest)
-    return found if return_indices else found[0]
+    found = aten("max_pool2d_with_indices")(a.input, kernel, *rest)
+    return found if a.return_indices else found[0]
 
 
 @of_operation("avg_pool2d")
@@ -240,28 +225,19 @@ def _normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, 
     return input / norm.clamp_min(eps).expand_as(input)
 
 
-@made_of("instance_norm")
-def _instance_norm(
-    input: Tensor,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
+@of_operation("instance_norm", of=functional.instance_norm)
+def _instance_norm(a: Any) -> Tensor:
     if (
-        running_mean is not None
-        or running_var is not None
-        or not use_input_stats
-        or weight is not None
-        or bias is not None
+        a.running_mean is not None
+        or a.running_var is not None
+        or not a.use_input_stats
+        or a.weight is not None
+        or a.bias is not None
     ):
         raise refused("'instance_norm' with running statistics or weights")
-    n, c = input.shape[:2]
-    flat = show("view", input.contiguous(), [1, n * c, *input.shape[2:]])
-    return show("view", _batch_norm(flat, None, None, None, None, True, momentum, eps), list(input.shape))
+    n, c = a.input.shape[:2]
+    flat = show("view", a.input.contiguous(), [1, n * c, *a.input.shape[2:]])
+    return show("view", _batch_norm(flat, None, None, None, None, True, a.momentum, a.eps), list(a.input.shape))
 
 
 @made_of("layer_norm")
@@ -278,16 +254,9 @@ def _group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = 
     return aten("native_group_norm")(input, weight, bias, n, c, math.prod(input.shape[2:]), num_groups, eps)[0]
 
 
-@made_of("batch_norm")
-def _batch_norm(
-    input: Tensor,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Tensor:
-    aten("empty.memory_format")([0], dtype=dtypes.uint8, layout=strided, device=input.device)  # as in PyTorch
-    return aten("native_batch_norm")(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+@of_operation("batch_norm", of=functional.batch_norm)
+def _batch_norm(a: Any) -> Tensor:
+    aten("empty.memory_format")([0], dtype=dtypes.uint8, layout=strided, device=a.input.device)  # as in PyTorch
+    return aten("native_batch_norm")(
+        a.input, a.weight, a.bias, a.running_mean, a.running_var, a.training, a.momentum, a.eps
+    )[0]

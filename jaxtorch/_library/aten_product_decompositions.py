@@ -11,7 +11,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._ops.linalg import einsum as _einsum
 from .._ops.types.constants import strided
-from .aten_decompositions import aten, made_of
+from ..nn import functional
+from .aten_decompositions import aten, made_of, of_operation
 from .aten_derivatives import of
 from .aten_overloads import show
 
@@ -102,37 +103,28 @@ def _added(mask: Tensor, dtype: Any) -> Tensor:
     return aten("where.self")(mask, zero, low)
 
 
-@made_of("scaled_dot_product_attention")
-def _attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: Any = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    own = query, key, value
+@of_operation("scaled_dot_product_attention", of=functional.scaled_dot_product_attention)
+def _attention(a: Any) -> Tensor:
+    own = a.query, a.key, a.value
     kinds = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-    if any(x.dim() < 3 or x.dtype not in kinds or x.dtype is not query.dtype for x in own):
+    if any(x.dim() < 3 or x.dtype not in kinds or x.dtype is not a.query.dtype for x in own):
         raise refused("'scaled_dot_product_attention' of other than numbers of one type in 3 or more dimensions")
-    if (attn_mask is not None and is_causal) or (scale is not None and scale <= 0):
+    if (a.attn_mask is not None and a.is_causal) or (a.scale is not None and a.scale <= 0):
         raise refused("'scaled_dot_product_attention' with a mask and is_causal=True, or a scale that is not positive")
-    if attn_mask is not None and attn_mask.dtype is dtypes.bool_:
-        attn_mask = _added(attn_mask, query.dtype)
-    graded = isinstance(attn_mask, Tensor) and attn_mask.requires_grad
-    fused = not (dropout_p or graded) and all(x.dim() == 4 and x.shape[-1] == query.shape[-1] for x in own)
-    if fused and (attn_mask is None or attn_mask.dim() in (2, 4)):
-        given = {} if attn_mask is None else {"attn_mask": attn_mask}
-        given |= {} if scale is None else {"scale": scale}
+    if a.attn_mask is not None and a.attn_mask.dtype is dtypes.bool_:
+        a.attn_mask = _added(a.attn_mask, a.query.dtype)
+    graded = isinstance(a.attn_mask, Tensor) and a.attn_mask.requires_grad
+    fused = not (a.dropout_p or graded) and all(x.dim() == 4 and x.shape[-1] == a.query.shape[-1] for x in own)
+    if fused and (a.attn_mask is None or a.attn_mask.dim() in (2, 4)):
+        given = {} if a.attn_mask is None else {"attn_mask": a.attn_mask}
+        given |= {} if a.scale is None else {"scale": a.scale}
         flash = aten("_scaled_dot_product_flash_attention_for_cpu")
-        return flash(query, key, value, *[0.0, True] * is_causal, **given)[0]
-    if enable_gqa and query.shape[-3] != key.shape[-3]:
+        return flash(a.query, a.key, a.value, *[0.0, True] * a.is_causal, **given)[0]
+    if a.enable_gqa and a.query.shape[-3] != a.key.shape[-3]:
         raise refused("'scaled_dot_product_attention' with enable_gqa, and dropout or a mask that requires a gradient")
-    if query.dtype in (dtypes.bfloat16, dtypes.float16):
+    if a.query.dtype in (dtypes.bfloat16, dtypes.float16):
         raise refused("'scaled_dot_product_attention' of half precision, with dropout or other than four dimensions")
-    return _attention_written_out(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _attention_written_out(a.query, a.key, a.value, a.attn_mask, a.dropout_p, a.is_causal, a.scale)
 
 
 def _attention_written_out(
