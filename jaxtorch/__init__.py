@@ -16,7 +16,7 @@ from ._running import finder as _finder  # first: it finds what is imported belo
 
 # isort: split
 
-from . import _ops, _tensor
+from . import _ops
 from ._core.define import op as _op
 from ._core.dispatch import recorder as _recorder
 from ._core.random.generator import (
@@ -74,6 +74,9 @@ _gc.disable()  # until all is imported: what is made here stays, so that looking
 from ._ops import families as _families  # noqa: E402
 
 _families.install()
+
+from . import _tensor  # noqa: E402 - which uses operations
+
 _tensor.install()
 _recorder.begin()
 if _log.logger.isEnabledFor(20):

@@ -109,6 +109,34 @@ def test_a_readme_names_each_file(name: str, pattern: str):
     assert missing == []
 
 
+def arrows(module: ast.Module, path: Path) -> set[str]:
+    """The other modules that a file imports, at once or inside a function. The face of the package it lies in is none: it shows what
+    is inside."""
+    own = module_name(path)
+    found = {name for _, name in imported_modules(module, path) if name in MODULES}
+    return {name for name in found if not f"{own}.".startswith(f"{name}.")}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """What stands lower says what it needs, and is handed it by what stands above."""
+    sorter = TopologicalSorter({module_name(path): arrows(tree(path), path) for path in PACKAGE_FILES})
+    list(sorter.static_order())  # raises CycleError, which names the modules of a circle
+
+
+@pytest.mark.parametrize(
+    "file, text, expected",
+    [
+        ("fx/x.py", "from . import node\nfrom .graph import Graph", {"jaxtorch.fx.node", "jaxtorch.fx.graph"}),
+        ("fx/x.py", "def f():\n    from ..nn import Module", {"jaxtorch.nn"}),
+        ("fx/x.py", "from . import Graph\nfrom .. import relu\nimport numpy", set()),
+        ("fx/__init__.py", "from .graph import Graph\nfrom ..nn import Module", {"jaxtorch.fx.graph", "jaxtorch.nn"}),
+        ("fx/x.py", "if TYPE_CHECKING:\n    from .graph import Graph", set()),
+    ],
+)
+def test_the_rule_of_circles_sees_imports(file: str, text: str, expected: set[str]):
+    assert arrows(ast.parse(text), PACKAGE / file) == expected
+
+
 def test_families_of_operations_import_one_way():
     arrows: dict[str, set[str]] = {}
     for path in sorted((PACKAGE / "_ops").rglob("*.py")):

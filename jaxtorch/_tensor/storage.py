@@ -18,6 +18,7 @@ from .._core.types.grad_mode import state
 from .._core.types.size import LONG, as_size, need_sizes
 from .._core.types.value import Value, aval_of
 from .._ops.indexing.setitem import C_NAMES
+from .._ops.shapes import as_strided, views
 from . import storage_warnings
 from ._members import Members
 from .memory import extent_of, flat_of, grow, pin, whole_of
@@ -54,8 +55,6 @@ def _show(t: Tensor, storage: Storage, dtype: dtypes.dtype, size: Any, stride: A
     if storage.host is None:
         whole = whole_of(storage)
         if storage.layout is None:
-            from .._ops.shapes import as_strided, views
-
             flat = views._view(whole.detach(), (-1,))
             flat = flat if flat.dtype is dtype else views.view_dtype(flat, dtype)
             if as_strided._reaches(flat, size, stride, offset):
