@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ._library.operators import namespace as _namespace
+from .library import Library as _Library
 
 loaded_libraries: set[str] = set()
 
@@ -43,7 +44,7 @@ def load_library(path: Any) -> None:
     package, namespace = own[0]
     if namespace not in _defined:
         operations = importlib.import_module(f".{package}.library", __package__).OPERATIONS[namespace]
-        library = _defined[namespace] = importlib.import_module(".library", __package__).Library(namespace, "DEF")
+        library = _defined[namespace] = _Library(namespace, "DEF")
         for schema, fn in operations.items():
             library.impl(library.define(schema), fn, "CompositeImplicitAutograd")
     loaded_libraries.add(str(path))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from .._core.types.warn_once import warn
+from .._inductor import config as _inductor_config
 from ..nn import Module
 from . import calling
 from .disabling import disable as _disable
@@ -69,7 +69,7 @@ class OptimizedModule(Module):
 
 def _check_options(options: dict[str, Any]) -> None:
     """RuntimeError for an option that PyTorch's compiler has not, or of another type. None has an effect."""
-    config: Any = importlib.import_module(__name__.split(".")[0] + "._inductor.config")
+    config: Any = _inductor_config
     for given, value in options.items():
         name = given.replace("-", "_")
         known = config.get_config_copy()

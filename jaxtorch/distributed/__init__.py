@@ -34,6 +34,7 @@ from .collectives import (
 from .device_mesh import DeviceMesh, init_device_mesh
 from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from .file_store import FileStore
+from .grad_bucket import GradBucket as GradBucket
 from .nn.functional import all_reduce as _recorded_all_reduce
 from .objects import (
     all_gather_object,
@@ -102,8 +103,6 @@ def __getattr__(name: str) -> _Any:
     import importlib
     import importlib.util
 
-    if name == "GradBucket":  # what hooks of DistributedDataParallel get, and name in annotations
-        return importlib.import_module("..nn.parallel.reducer", __name__).GradBucket
     if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")

@@ -9,8 +9,6 @@ from ._grouped import factory_kwargs
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-utils._complete()
-
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs"]
 __all__ += ["functional", "init", "modules", "parameter", "utils"]
 __all__ += modules.__all__

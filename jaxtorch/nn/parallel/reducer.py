@@ -19,6 +19,7 @@ from ..._core.tensor.sparse_value import is_sparse
 from ..._core.tensor.tensor import Tensor, from_host
 from ..._core.types.grad_mode import no_grad
 from ...distributed.content import content, put
+from ...distributed.grad_bucket import GradBucket
 from ...distributed.reduce_op import ReduceOp, scaled
 from ...futures import Future
 
@@ -33,41 +34,6 @@ _UNFINISHED = (
     "environment variable TORCH_DISTRIBUTED_DEBUG to either INFO or DETAIL to print out information about which particular "
     "parameters did not receive gradient on this rank as part of this error"
 )
-
-
-class GradBucket:
-    """The gradients of one element type, for a communication hook: one flat tensor, and the parameters behind it."""
-
-    def __init__(self, index: int, buffer: Tensor, parameters: list[Tensor], last: bool) -> None:
-        self._index, self._buffer, self._parameters, self._last = index, buffer, parameters, last
-
-    def index(self) -> int:
-        """Its number."""
-        return self._index
-
-    def buffer(self) -> Tensor:
-        """The gradients behind one another."""
-        return self._buffer
-
-    def set_buffer(self, tensor: Tensor) -> None:
-        """Put another flat tensor in place of the gradients."""
-        self._buffer = tensor
-
-    def parameters(self) -> list[Tensor]:
-        """The parameters."""
-        return self._parameters
-
-    def gradients(self) -> list[Tensor]:
-        """The gradients, as views of the flat tensor."""
-        parts, begin = [], 0
-        for p in self._parameters:
-            parts.append(self._buffer[begin : begin + p.numel()].view(p.shape))
-            begin += p.numel()
-        return parts
-
-    def is_last(self) -> bool:
-        """Is it the last one of this backward pass?"""
-        return self._last
 
 
 class _Ready:

@@ -1,25 +1,25 @@
-"""Everything `jaxtorch.utils.data` takes from the rest of jaxtorch, in one place.
-
-The functions of `torch.*` are looked up when they are called: this package is imported while `jaxtorch`
-itself is still being set up.
-"""
+"""Everything `jaxtorch.utils.data` takes from the rest of jaxtorch, in one place."""
 
 from __future__ import annotations
 
-import importlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from jaxtorch import cuda
 from jaxtorch._core.compile import allocator
+from jaxtorch._core.define.op import functions
 from jaxtorch._core.host import forked, sample_memory, tiering
 from jaxtorch._core.random import generator as _core_random
 from jaxtorch._core.record.program import flush, forget_all
 from jaxtorch._core.run import capture, runner
 from jaxtorch._core.tensor.tensor import Tensor, from_host
+from jaxtorch._core.types import dtypes
 from jaxtorch._core.types.device import cpu
 from jaxtorch._core.types.reference_counts import LISTED, counted
+from jaxtorch._switches import get_num_threads
 
 __all__ = [
     "LISTED",
@@ -52,10 +52,6 @@ __all__ = [
 ]
 
 
-def _torch() -> Any:
-    return importlib.import_module("jaxtorch")
-
-
 def plain_host_array(value: Tensor) -> np.ndarray | None:
     """The NumPy data of a tensor that needs no gradient and lies in the CPU's memory already, else None."""
     return None if value.requires_grad else value._cpu_array()
@@ -63,26 +59,25 @@ def plain_host_array(value: Tensor) -> np.ndarray | None:
 
 def tensor(data: Any, dtype: str | None = None) -> Tensor:
     """`torch.tensor`; `dtype` is a dtype's name."""
-    torch = _torch()
-    return torch.tensor(data) if dtype is None else torch.tensor(data, dtype=getattr(torch, dtype))
+    return functions["tensor"](data, dtype=None if dtype is None else dtypes.by_name(dtype))
 
 
 def as_tensor(data: Any) -> Tensor:
     """`torch.as_tensor`: shares the memory of a NumPy array."""
-    return _torch().as_tensor(data)
+    return functions["as_tensor"](data)
 
 
 def stack(tensors: Sequence[Tensor]) -> Tensor:
     """`torch.stack` along a new first dimension."""
-    return _torch().stack(tensors, 0)
+    return functions["stack"](tensors, 0)
 
 
 def has_accelerator() -> bool:
-    return bool(_torch().cuda.is_available())
+    return bool(cuda.is_available())
 
 
 def threads() -> int:
-    return _torch().get_num_threads()
+    return get_num_threads()
 
 
 def default_generator() -> Any:
@@ -113,13 +108,12 @@ def randint(high: int, count: int, generator: Any = None) -> list[int]:
 
 
 def multinomial(weights: Tensor, count: int, replacement: bool, generator: Any = None) -> list[int]:
-    return _torch().multinomial(weights, count, replacement, generator=generator).tolist()
+    return functions["multinomial"](weights, count, replacement, generator=generator).tolist()
 
 
 def weights_tensor(weights: Any) -> Tensor:
     """`weights` as a float64 tensor."""
-    torch = _torch()
-    return torch.as_tensor(weights, dtype=torch.float64)
+    return functions["as_tensor"](weights, dtype=dtypes.float64)
 
 
 def seed_worker(seed: int) -> None:
@@ -128,9 +122,9 @@ def seed_worker(seed: int) -> None:
 
 
 def process_group() -> Any:
-    """`torch.distributed` when it is built and its default process group exists, else None."""
-    distributed = importlib.import_module("jaxtorch.distributed")
-    return distributed if distributed.is_available() and distributed.is_initialized() else None
+    """`torch.distributed` when its default process group exists, else None. Nobody has made one who has not imported it."""
+    distributed = sys.modules.get("jaxtorch.distributed")
+    return distributed if distributed is not None and distributed.is_initialized() else None
 
 
 def recorded() -> Any:
