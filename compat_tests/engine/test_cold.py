@@ -14,7 +14,7 @@ import torch as pytorch
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core.host import tiering
+from jaxtorch._core.host import tiering, writers
 from jaxtorch._core.host.numpy_program import NumpyProgram
 from jaxtorch._core.record.program import IMMEDIATE
 from jaxtorch._core.run import runner
@@ -467,9 +467,7 @@ def test_a_large_result_that_lies_otherwise_is_no_quick_program() -> None:
     """Turning an array round is a view, whose copy into a result takes as long as any other operation."""
 
     def cost(n: int) -> float:
-        return tiering.quick_cost(
-            NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)))(np.ones((n, n), np.float32)))
-        )
+        return writers.cost(NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)))(np.ones((n, n), np.float32))))
 
     assert cost(16) < tiering.HOST_PROGRAM / 10 and cost(1024) > tiering.HOST_PROGRAM
     x = torch.arange(600_000).view(300, 2000)
@@ -477,4 +475,4 @@ def test_a_large_result_that_lies_otherwise_is_no_quick_program() -> None:
         y = x.flip(1)
         assert y[0, :2].tolist() == [1999, 1998] and y[299, -1].item() == 598_000
     inner = NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)).sum())(np.ones((1024, 64), np.float32)))
-    assert tiering._copied(inner) == 0
+    assert writers.copied(inner) == 0

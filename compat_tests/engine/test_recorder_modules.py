@@ -15,9 +15,9 @@ import torch as reference
 
 import jaxtorch as torch
 from jaxtorch._core.dispatch import recorder
+from jaxtorch._core.host import small_code
 from jaxtorch._core.record import module_depth, program
 from jaxtorch._core.record.program import IMMEDIATE
-from jaxtorch._core.run import runner
 from jaxtorch._core.types.device import cpu
 
 IN_C = recorder.extension()
@@ -259,9 +259,9 @@ def test_a_program_that_is_broken_off_in_c_stays_pending(model: Any, monkeypatch
 
 
 def test_a_host_call_falls_back() -> None:
-    if runner.host_call_in_c is None:
+    if small_code.made_in_c is None:
         pytest.skip("nothing is recorded in immediate mode")
-    call = runner.host_call_in_c(0, 0, (), lambda arrays: ["otherwise", arrays], None)
+    call = small_code.made_in_c.HostCall(0, 0, (), lambda arrays: ["otherwise", arrays], None)
     with pytest.raises(TypeError, match="list of arrays"):
         call(1)
 

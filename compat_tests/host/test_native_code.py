@@ -11,7 +11,7 @@ import torch as pytorch
 
 import jaxtorch as torch
 from jaxtorch._core import native
-from jaxtorch._core.host import native_code, tiering
+from jaxtorch._core.host import native_code, tiering, writers
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
 from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
@@ -24,6 +24,12 @@ pytestmark = [
 
 RUNS = PROGRAM_WRITTEN_AFTER + 3
 EDGES = [0.0, -0.0, 1, -1, 3e-4, 87.9, 88.5, 88.72, 89, -87, -88, -110, 1e38, 1e-38, np.inf, -np.inf, np.nan]
+
+
+@pytest.fixture(autouse=True)
+def without_steps_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiny programs, too, are to be these steps."""
+    monkeypatch.setattr(writers, "NATIVE_STEP", 0.0)
 
 
 def random(*shape: int) -> np.ndarray[Any, Any]:

@@ -12,7 +12,7 @@ from jax import lax
 
 import jaxtorch as torch
 from jaxtorch._core.compile.context import x64
-from jaxtorch._core.host import tiering
+from jaxtorch._core.host import tiering, writers
 from jaxtorch._core.host.numpy_program import Doubt, NumpyProgram
 from jaxtorch._core.record.program import IMMEDIATE
 from jaxtorch._ops.linalg.qr_and_cholesky import linalg_cholesky
@@ -94,6 +94,4 @@ def test_a_small_factorisation_stays_on_the_host():
     """What finds out where it failed runs only then, and is not what it costs."""
     torch.linalg.cholesky(torch.eye(6) * 2)
     kernels = [entry.kernel for entry in linalg_cholesky.op.entries.values() if entry.in_avals[0].shape == (6, 6)]
-    assert kernels and all(
-        tiering.suits(k) and tiering.quick_cost(k.on_numpy) < tiering.HOST_PROGRAM / 2 for k in kernels
-    )
+    assert kernels and all(tiering.suits(k) and writers.cost(k.on_numpy) < tiering.HOST_PROGRAM / 2 for k in kernels)

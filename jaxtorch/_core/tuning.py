@@ -58,6 +58,7 @@ SMALL_SCRATCH_IN_ALL = 1 << 28  # and all programs of a process
 # -- programs as steps in C++ (host/native_code.py, native_chains.py), and a loader's samples (host/sample_memory.py)
 #    benchmarks/dataloader.py and inference.py
 
+NATIVE_STEP = 200.0  # ns of a step in C++, whatever its size: a program of fewer takes steps in C
 CHAINED = 2048  # numbers of elementwise steps that go through the cache block by block
 STEP_CONSTANT = 1 << 12  # elements of an array that is held with the steps
 SAMPLE_ELEMENTS = 1 << 12  # of a sample that gets its place in a batch at once

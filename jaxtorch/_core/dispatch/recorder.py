@@ -119,7 +119,6 @@ def begin() -> bool:
     program.run_in_c, program.known_in_c = made.run, made.known
     indexing.viewed_in_c, indexing.rows_in_c, views.several_in_c = made.viewed, made.rows, made.several
     views.put_in_c = made.put
-    runner.host_call_in_c = made.HostCall
     if made.KNOWS_FRAMES:
         except_handlers.look_with(made.standing)
     small_code.made_in_c = made
@@ -128,5 +127,5 @@ def begin() -> bool:
 
 def end() -> None:
     """Record without C from now on."""
-    program.record_in_c = tensor.finish_in_c = program.run_in_c = program.known_in_c = runner.host_call_in_c = None
+    program.record_in_c = tensor.finish_in_c = program.run_in_c = program.known_in_c = None
     small_code.made_in_c = indexing.viewed_in_c = indexing.rows_in_c = views.several_in_c = views.put_in_c = None

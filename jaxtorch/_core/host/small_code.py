@@ -36,7 +36,7 @@ _NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "uint8
 _LETTERS = {np.dtype(name): letters for name, letters in _NAMES.items()}
 _NUMBERS = {"f": 0, "i": 1, "b": 2}  # what a Python number is read as
 _MOVES = frozenset(("copy_p", "copy", "stop_gradient", "optimization_barrier"))
-_VIEWS = _MOVES | {"broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice"}
+VIEWS = _MOVES | {"broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice"}
 _SAME = {"add_any": "add", "min": "min", "max": "max"}
 _OF_FLAGS = {"max": "or", "min": "and", "mul": "and", "add": "or"}
 _BITS = {1: "u1", 2: "i2", 4: "i4", 8: "i8"}
@@ -51,9 +51,9 @@ class _Unsupported(Exception):
     """This program is NumPy's."""
 
 
-def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], alone: bool = False) -> Any:
+def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], calls: float = math.inf) -> Any:
     """`call(arrays)`: the live results of a program, new host arrays; what `otherwise` makes of inputs that are not as expected.
-    None where the steps were not built or cannot run the program, or, where it is to be `alone`, not without NumPy."""
+    None where the steps were not built or cannot run the program, or not with so few calls of NumPy."""
     if made_in_c is None or len(plan.kinds) + len(plan.live) > SMALL_ARRAYS:
         return None
     try:
@@ -61,7 +61,7 @@ def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], alone: bool 
         made = writer.call(otherwise)
     except (_Unsupported, Full):
         return None
-    return None if alone and writer.waiting else made
+    return made if len(writer.waiting) <= calls else None
 
 
 def cost(program: NumpyProgram) -> float:
@@ -70,11 +70,11 @@ def cost(program: NumpyProgram) -> float:
         return program.cost
     total = 0.0
     for step, in_numpy in zip(program.steps, program.costs, strict=True):
-        kinds = {_LETTERS.get(kind) for _, kind in (*step.given, *step.made)}
+        kinds = _letters(step)
         n = max([math.prod(shape) for shape, _ in (*step.given, *step.made)], default=1)
-        if step.name in _VIEWS:
+        if step.name in VIEWS:
             total += 5.0
-        elif None in kinds or step.halves or not _has(step, [*kinds]):
+        elif _is_called(step, kinds):
             total += SMALL_CALL + in_numpy
         elif step.name == "dot_general":
             (contract, _), _ = step.params["dimension_numbers"]
@@ -91,9 +91,16 @@ def cost(program: NumpyProgram) -> float:
     return total
 
 
-def _has(step: Step, kinds: list[Any]) -> bool:
-    """Are there steps for this equation, as far as its name and types tell?"""
-    return (
+def _letters(step: Step) -> set[str | None]:
+    """The types of an equation's operands and results, as the loops name them."""
+    return {_LETTERS.get(kind) for _, kind in (*step.given, *step.made)}
+
+
+def _is_called(step: Step, kinds: set[str | None]) -> bool:
+    """Are there no steps for this equation, as far as its name and types tell?"""
+    if None in kinds or step.halves:
+        return True
+    return not (
         step.name in _METHODS
         or step.name in ("select_n", "convert_element_type")
         or any(f"{_SAME.get(step.name, step.name)}_{k}" in made_in_c.LOOPS for k in (*kinds, "u1"))

@@ -30,7 +30,6 @@ from ..tuning import (
     COMPILE_EQUATION,
     COMPILED_AT_ONCE,
     FEW_PROGRAMS,
-    HOST_COPY,
     HOST_ELEMENTS,
     HOST_KERNEL,
     HOST_KERNEL_EQUATION,
@@ -44,8 +43,7 @@ from ..tuning import (
     SETTLED_RUNS,
     SMALL_EQUATION,
 )
-from . import small_code
-from .numpy_code import kernel_written
+from . import writers
 from .numpy_program import Doubt, NoRule, NumpyProgram, elements
 
 FOR_EVER = 1_000_000_000
@@ -106,22 +104,8 @@ def are_quick(kernels: list[Any]) -> bool:
     for kernel in kernels:
         if kernel.on_numpy is None or kernel.cold_limit == 0:
             return False
-        cost += quick_cost(kernel.on_numpy)
+        cost += writers.cost(kernel.on_numpy)
     return cost <= HOST_PROGRAM
-
-
-def quick_cost(program: NumpyProgram) -> float:
-    """Nanoseconds that a run of a kernel is estimated to take once the program that it stands in has been written (run/runner.py)."""
-    if program.quick is None:
-        program.quick = min(program.cost, small_code.cost(program)) + HOST_COPY * _copied(program)
-    return program.quick
-
-
-def _copied(program: NumpyProgram) -> int:
-    """Numbers of its results that are views with other strides than a result's own, which cost nothing until they are copied."""
-    made = {slot: step for step in program.steps for slot in step.outs}
-    steps = [made[slot] for slot in program.outputs if slot in made]
-    return sum(math.prod(s.made[0][0]) for s in steps if s.name in ("transpose", "rev", "broadcast_in_dim", "slice"))
 
 
 QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
@@ -286,7 +270,7 @@ def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any]
             return program.function(*arguments)
         program.runs += 1
         if program.runs > KERNEL_WRITTEN_AFTER:
-            program.function = kernel_written(program)
+            program.function = writers.kernel_written(program)
         return program.run(arguments, careful=True)
     except Doubt:
         return None

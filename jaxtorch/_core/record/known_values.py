@@ -13,8 +13,8 @@ import numpy as np
 from jax._src.array import ArrayImpl
 
 from ..compile.kernel import Kernel
-from ..host.numpy_code import kernel_written
 from ..host.numpy_program import Doubt, NoRule, NumpyProgram
+from ..host.writers import kernel_written
 from ..tuning import ASIDE_DEEP, ASIDE_ELEMENTS, ASIDE_NEAR, PROGRAM_WRITTEN_AFTER
 from ..types.value import Value
 

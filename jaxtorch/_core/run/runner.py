@@ -26,7 +26,7 @@ from ..compile import allocator, embedding_products, xla_options
 from ..compile.channels_last import lowered
 from ..compile.context import at_top, caching, x64
 from ..compile.kernel import Kernel, define
-from ..host import native_code, numpy_code, small_code, tiering
+from ..host import tiering, writers
 from ..host.transfer import Numbers, apart, fetched, is_first, on_cpu
 from ..tuning import CACHED, COMPILE_AFTER, COPIED_BY_XLA, FOLLOWERS, PROGRAM_WRITTEN_AFTER, RELEASE_BEFORE
 from ..types.device import DeviceSlot
@@ -151,7 +151,7 @@ class Structure:
           input that was read, or one whose memory was given away. By these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (state_packing.py).
-    written: the function of NumPy's that runs it (host/numpy_code.py), if there is one.
+    written: the function of NumPy's that runs it (host/writers.py), if there is one.
     on_host: `call` is that, and it stays so: its results are host arrays.
     habit: with what it is expected to run, if it may be started before it has been recorded (early_start.py).
     in_full: it is to be compiled in full, at its next run.
@@ -368,7 +368,7 @@ def _written(slot: DeviceSlot, structure: Structure) -> Any:
         plan = structure.plan
         stays = structure.cold_limit >= tiering.FOR_EVER
         if not stays and tiering.RUNS == tiering.FOR_EVER:  # what prepares data need not wait for XLA's threads
-            stays = tiering.is_patient() and native_code.written(plan, passes_only=True) is not None
+            stays = tiering.is_patient() and writers.is_passes(plan)
         if not stays and (
             tiering.RUNS < tiering.FOR_EVER or not tiering.are_small([kernel for kernel, _, _ in plan.steps])
         ):
@@ -384,27 +384,9 @@ def stays_on_host(plan: Plan) -> bool:
     return tiering.runs_of_program([kernel for kernel, _, _ in plan.steps]) >= tiering.FOR_EVER
 
 
-host_call_in_c: Any = None
-"""What makes a call of the kernels' steps that C makes itself (see dispatch/recorder.py); None where it was not built."""
-
-
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
-    """The function that runs a plan on the host: by the kernels in C++, in C, or on NumPy."""
-    steps, in_numpy = native_code.written(plan), []
-
-    def run(arrays: list[Any]) -> list[Any]:
-        if steps is not None and (outs := steps(arrays)) is not None:
-            return outs
-        if not in_numpy:
-            in_numpy.append(numpy_code.written(plan))
-        if (outs := in_numpy[0](arrays)) is not None:
-            return outs
-        return _run_steps(slot, plan, arrays, True)
-
-    if steps is not None and host_call_in_c is not None and not steps.cast:
-        shapes = tuple([shape for shape, _ in steps.kinds])
-        return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
-    return small_code.written(plan, run, steps is not None) or run
+    """The function that runs a plan on the host."""
+    return writers.written(plan, lambda arrays: _run_steps(slot, plan, arrays, True))
 
 
 def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
