@@ -19,7 +19,7 @@ from jaxtorch._core.tensor.tensor import Tensor, from_host
 from jaxtorch._core.types import dtypes
 from jaxtorch._core.types.device import cpu
 from jaxtorch._core.types.reference_counts import LISTED, counted
-from jaxtorch._switches import get_num_threads
+from jaxtorch._namespace.switches import get_num_threads
 
 __all__ = [
     "LISTED",
