@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -48,6 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # `torch.compile` walks all objects of the process, which are few as long as few tests have run
     items.sort(key=lambda i: not i.path.name.startswith("test_compile"))
+    # before another test has the public functions ask classes, after which each of these takes a process of its own
+    items.sort(key=lambda i: "functions_as_written" not in i.fixturenames)
     if config.getoption("--whole") or config.getoption("keyword") or any("::" in a for a in config.args):
         return
     of_all = IN_IMMEDIATE_MODE if os.environ.get("JAXTORCH_EXECUTION") == "immediate" else 1
@@ -88,6 +91,14 @@ def nothing_left_over() -> Iterator[None]:
     distributions = sys.modules.get("torch.distributions")
     if distributions is not None:  # PyTorch's compiler switches the validation of arguments off, for good
         distributions.Distribution.set_default_validate_args(True)
+
+
+@pytest.fixture
+def few_objects() -> Iterator[None]:
+    """The garbage collector looks only at what the test makes: in a long run, walking all objects takes seconds."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture

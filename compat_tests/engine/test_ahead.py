@@ -201,6 +201,7 @@ def test_training_and_validation_in_turns(starts: list[str]) -> None:
     np.testing.assert_allclose(*steps, rtol=2e-3)
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_models_are_freed(starts: list[str]) -> None:
     net, _ = nets(33)
     with torch.no_grad():

@@ -32,7 +32,6 @@ pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
 @pytest.fixture(autouse=True)
 def without_garbage_collection() -> Iterator[None]:
     program.flush_all()
-    gc.collect()
     gc.disable()
     yield
     gc.enable()
@@ -108,8 +107,9 @@ def train_long() -> None:
 
 def test_ten_thousand_steps_in_constant_memory(run_python: Run):
     """In a process of its own: what other tests leave behind in the allocator does not count."""
-    folder = str(Path(__file__).parent)
-    run_python("-c", f"import sys; sys.path.insert(0, {folder!r}); import test_engine_memory as t; t.train_long()")
+    here = Path(__file__).parent
+    folders = [str(here), str(here.parent)]
+    run_python("-c", f"import sys; sys.path[:0] = {folders!r}; import test_engine_memory as t; t.train_long()")
 
 
 def deep(n: int, width: int) -> tuple[Any, Any]:

@@ -242,6 +242,7 @@ def test_a_program_that_grows_too_long_is_run(monkeypatch: pytest.MonkeyPatch) -
     assert y.tolist() == [100, 100, 100]
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_nothing_is_kept() -> None:
     def run() -> list[Any]:
         x, w = torch.ones(3), torch.ones(3, requires_grad=True)

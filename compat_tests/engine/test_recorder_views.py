@@ -296,6 +296,7 @@ def test_a_view_of_several_refuses_what_pytorch_refuses() -> None:
             second.mul_(w)
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_nothing_is_kept_or_lost() -> None:
     def run(x: Any) -> None:
         for row in x:

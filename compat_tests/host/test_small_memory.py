@@ -98,6 +98,7 @@ def test_a_recurrence_needs_no_more_memory_the_longer_it_is() -> None:
     assert used(60) < 2 * used(6)
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_all_programs_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     before = small_memory._held[0]

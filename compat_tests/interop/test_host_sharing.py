@@ -25,6 +25,7 @@ def body(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return fn
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("fn", BODIES, ids=lambda f: f.__name__)
 def test_as_pytorch(fn: Callable[[Any], Any]):
     found = differences(outcome(reference(), fn), outcome(candidate(), fn))
@@ -466,6 +467,7 @@ def a_deepcopy_keeps_views_sharing(torch):
 # -- what only jaxtorch can be asked --
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_a_shared_array_is_released_when_its_tensors_die():
     owner = np.arange(4.0, dtype=np.float32).view(np.ndarray)
 

@@ -86,8 +86,9 @@ def test_running_sums_are_exact() -> None:
         x = (numbers * (1 + 0.3j) if dtype == "complex64" else numbers).astype(dtype)
         wide = reference.tensor(x).to(reference.complex128 if dtype == "complex64" else reference.float64)
         for name in ("cumsum", "logcumsumexp"):
-            exact = getattr(reference, name)(wide, 0)
-            found = reference.tensor(getattr(torch, name)(torch.tensor(x), 0).numpy())
+            n = 2_000 if dtype == "complex64" and name == "logcumsumexp" else 8_000  # which may run step by step
+            exact = getattr(reference, name)(wide[:n], 0)
+            found = reference.tensor(getattr(torch, name)(torch.tensor(x[:n]), 0).numpy())
             assert float(((found - exact).abs() / exact.abs()).max()) < 4 * EPSILON[dtype], (dtype, name)
     x = (1 + (numbers - 2) * 1e-4).astype("complex64")
     exact, found = np.cumprod(x.astype("complex128")), torch.cumprod(torch.tensor(x), 0).numpy()
