@@ -13,7 +13,6 @@ from .. import _foreach
 from .._core.tensor.aliasing import check_fillable
 from .._core.tensor.tensor import Tensor
 from .._ops.indexing.setitem import put_given, taken
-from .._private_names.absent import absent_function
 from ..linalg import vector_norm
 from ..nn import functional
 from ..nn.functional import grouped_mm
@@ -120,23 +119,6 @@ def linalg_vector_norm(
     return vector_norm(self, ord, dim, keepdim, dtype=dtype)
 
 
-_ABSENT = """
-    _addmm_activation _convolution cudnn_convolution miopen_convolution mkldnn_convolution
-    _assert_async _assert_scalar _assert_tensor_metadata _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_sdp_choice
-    _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
-    _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
-    _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
-    _scaled_mm  _flash_attention_forward
-    _efficient_attention_forward  _sparse_addmm
-    _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_sparse _upsample_bilinear2d_aa
-       sym_constrain_range sym_constrain_range_for_size
-    sym_storage_offset sym_stride wait_tensor
-    _convert_weight_to_int4pack _convert_weight_to_int4pack_for_cpu _weight_int4pack_mm _weight_int4pack_mm_for_cpu
-    _weight_int4pack_mm_with_scales_and_zeros _dyn_quant_pack_4bit_weight _dyn_quant_matmul_4bit _scaled_mm_v2
-    _embedding_bag_forward_only _native_batch_norm_legit_no_training cudnn_batch_norm miopen_batch_norm
-    _efficientzerotensor _mkldnn_transpose
-""".split()
-
 _OF_TENSOR = frozenset(
     """
     _indices _nnz _values _version ccol_indices col_indices crow_indices data dense_dim dim get_device indices is_coalesced
@@ -212,6 +194,4 @@ def find(name: str) -> Callable[..., Any] | None:
         found = getattr(functional, name, None) if name in functional.__all__ else None
     if found is None and name in _OF_TENSOR:
         return _of_tensor(name)
-    if found is None and name in _ABSENT:
-        return absent_function(f"torch.ops.aten.{name}", "jaxtorch has no dispatcher")
     return found
