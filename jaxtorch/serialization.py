@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from ._core.run import capture
 from ._core.types.device import device
-from ._serialization import loaded as _loaded
+from ._serialization import contents as _contents
 from ._serialization import loading as _loading
 from ._serialization import saving as _saving
 from ._serialization import unpickling as _unpickling
@@ -39,7 +39,7 @@ LONG_SIZE, INT_SIZE, SHORT_SIZE = (struct.calcsize(f"={c}") for c in "lih")
 MAP_SHARED, MAP_PRIVATE = getattr(_mmap, "MAP_SHARED", None), getattr(_mmap, "MAP_PRIVATE", None)
 STORAGE_KEY_SEPARATOR = ","
 
-_get_layout = _loaded._get_layout  # by which PyTorch's pickles name it
+_get_layout = _contents._get_layout  # by which PyTorch's pickles name it
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
@@ -299,9 +299,9 @@ def location_tag(storage: Any) -> str:
 
 def default_restore_location(storage: Any, location: str) -> Any:
     """The storage on the device that a file names; RuntimeError where nothing knows it."""
-    if isinstance(storage, _loaded.LoadedStorage):
+    if isinstance(storage, _contents.LoadedStorage):
         storage.location = location
-        _loaded.place(storage, None)
+        _contents.place(storage, None)
         return storage
     for _, _, deserializer in _saving.packages:
         if (found := deserializer(storage, location)) is not None:
@@ -318,7 +318,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 def validate_cuda_device(location: str) -> int:
     """The index of a CUDA device given by its name; RuntimeError if there is none."""
-    _loaded.check_cuda(device(location))
+    _contents.check_cuda(device(location))
     return device(location).index or 0
 
 
