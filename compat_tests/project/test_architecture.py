@@ -153,6 +153,39 @@ def test_files_stay_short():
     assert not {path: n for path, n in lines.items() if n > LIMIT}, "split them by subject"
 
 
+FOLDER = 30  # Python files side by side in a folder
+LARGE = 10  # Python files from which on a folder begins with a README
+WITHOUT_README = {
+    "", "_private_names", "_tensor", "backends", "cuda", "distributed", "distributions/_continuous", "fx", "jit", "nn",
+    "nn/utils", "utils",
+}  # fmt: skip
+"""Folders that have none yet; whoever writes one takes its folder off."""
+LONG_README = {"_core": 60}
+"""The engine's README also follows one call through the parts."""
+
+
+def test_folders_are_no_heaps():
+    """Few files side by side, and where there are more than a few, a page that says what the folder is for."""
+    sizes = Counter(path.parent.relative_to(PACKAGE).as_posix().removeprefix(".") for path in PACKAGE_FILES)
+    assert not {name: n for name, n in sizes.items() if n > FOLDER}
+    without = {name for name, n in sizes.items() if n > LARGE and not (PACKAGE / name / "README.md").is_file()}
+    assert without <= WITHOUT_README
+    lines = {
+        path.parent.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("README.md")
+    }
+    assert not {name: n for name, n in lines.items() if n > LONG_README.get(name, 40)}
+
+
+def test_tests_lie_in_folders_by_subject():
+    """None at the top, no more than 40 side by side, and no two of one name, which pytest could not tell apart."""
+    files = sorted((ROOT / "compat_tests").rglob("test_*.py"))
+    assert [path.name for path in files if path.parent.name == "compat_tests"] == []
+    assert [name for name, n in Counter(path.name for path in files).items() if n > 1] == []
+    assert [str(folder) for folder, n in Counter(path.parent for path in files).items() if n > 40] == []
+    assert [path.name for path in files if path.parent.name in ("kits", "tables", "cases")] == []
+
+
 def wildcard_imports(module: ast.Module, path: Path) -> list[str]:
     """All, but for those with which a package shows the names of its own module or subpackage, which lists them in `__all__`."""
     return [
