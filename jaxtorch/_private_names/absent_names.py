@@ -28,6 +28,9 @@ _QUANTISATION = "jaxtorch quantises in eager mode, by prepare, convert and quant
 
 _REASONS = {
     "torch.ao": "of quantisation jaxtorch has the eager mode",
+    "torch.ao.nn.intrinsic": "jaxtorch quantises what fuse_modules puts together",
+    "torch.ao.nn.qat": "jaxtorch quantises no embeddings",
+    "torch.ao.nn.quantizable": "jaxtorch quantises no such layer",
     "torch.ao.nn.quantized.dynamic": "jaxtorch has linear and recurrent layers only",
     "torch.ao.nn.quantized.functional": "jaxtorch has no such function of quantised tensors",
     "torch.ao.quantization": _QUANTISATION,
@@ -60,6 +63,9 @@ _REASONS = {
     "torch.fx.experimental.proxy_tensor": "use torch.fx.symbolic_trace, or jax.make_jaxpr",
     "torch.fx.experimental.symbolic_shapes": "jaxtorch traces with numbers, not symbols",
     "torch.cuda": "XLA runs the GPUs",
+    "torch.cuda.comm": "models run on one device; torch.nn.parallel.scatter and gather put parts of a batch on devices",
+    "torch.nn.parallel.comm": "models run on one device; torch.nn.parallel.scatter and gather put parts of a batch on devices",
+    "torch.cuda.sparse": "torch.sparse_coo_tensor makes sparse tensors of every type, on every device",
     "torch.cuda.nccl": "there is no NCCL",
     "torch.xpu": "jaxtorch has no XPU backend",
     "torch.mtia": "jaxtorch has no MTIA backend",
@@ -67,6 +73,7 @@ _REASONS = {
     "torch.jit": "jaxtorch has TorchScript's files, and not its compiler",
     "torch.package": "jaxtorch packs no models with their code; torch.save writes their parameters",
     "torch.sparse": "jaxtorch has no kernels for semi-structured sparsity or Triton",
+    "torch.utils._python_dispatch": "jaxtorch has no wrapper subclasses",
     "torch.utils.benchmark": "jaxtorch times statements in Python only, and draws dense tensors",
     "torch.utils.cpp_extension": "jaxtorch has no C++ interface; see jax.ffi",
     "torch.utils.data": "jaxtorch has no DataPipes, which PyTorch no longer develops; write an IterableDataset or a Dataset",

@@ -7,26 +7,7 @@ from typing import Any
 from .._core.types.device import jax_devices as _jax_devices
 from .._core.types.warn_once import warn
 from .._namespace import accelerators as _shared
-from .._private_names.absent import absent as _absent
 from .streams import Stream
-
-_names = _absent(
-    "jaxtorch.cuda", "CUDAGraph graph make_graphed_callables MemPool use_mem_pool", "XLA runs whole programs"
-)
-CUDAGraph: Any = _names["CUDAGraph"]
-graph: Any = _names["graph"]
-make_graphed_callables: Any = _names["make_graphed_callables"]
-MemPool: Any = _names["MemPool"]
-use_mem_pool: Any = _names["use_mem_pool"]
-
-_tools = _absent(
-    "jaxtorch.cuda",
-    "utilization temperature power_draw clock_rate list_gpu_processes memory_snapshot memory_usage device_memory_used "
-    "caching_allocator_alloc caching_allocator_delete current_blas_handle cudart CUDAPluggableAllocator "
-    "change_current_allocator",
-    "JAX does not tell",
-)
-globals().update(_tools)
 
 
 class CudaError(RuntimeError):
@@ -120,12 +101,12 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 _EXPORTED = (
-    "CUDAGraph CudaError DeferredCudaCallError ExternalStream MemPool can_device_access_peer check_error get_arch_list "
+    "CudaError DeferredCudaCallError ExternalStream can_device_access_peer check_error get_arch_list "
     "get_gencode_flags "
-    "get_sync_debug_mode graph is_current_stream_capturing is_tf32_supported make_graphed_callables max_memory_cached "
+    "get_sync_debug_mode is_current_stream_capturing is_tf32_supported max_memory_cached "
     "memory_cached memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
-    "reset_peak_memory_stats set_per_process_memory_fraction set_sync_debug_mode use_mem_pool"
-).split() + sorted(_tools)
+    "reset_peak_memory_stats set_per_process_memory_fraction set_sync_debug_mode"
+).split()
 
 
 def check_error(res: int) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from .._core.define import op as _op
 from .._core.dispatch import torch_dispatch as _engine
 from .._core.dispatch import torch_function as _overrides
-from .._private_names.absent import absent_function as _absent_function
 
 _ready: list[bool] = []
 
@@ -115,8 +114,3 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 def is_traceable_wrapper_subclass_type(t: Any) -> bool:
     """Is it a class of such tensors? There are none."""
     return False
-
-
-return_and_correct_aliasing = _absent_function(
-    "torch.utils._python_dispatch.return_and_correct_aliasing", "jaxtorch has no wrapper subclasses"
-)

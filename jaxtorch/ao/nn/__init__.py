@@ -2,5 +2,4 @@
 
 from . import intrinsic as intrinsic
 from . import qat as qat
-from . import quantizable as quantizable
 from . import quantized as quantized

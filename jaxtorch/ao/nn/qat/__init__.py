@@ -1,13 +1,8 @@
 """`torch.ao.nn.qat`: layers whose weight is rounded as quantising would, in training."""
 
 # ruff: noqa: F403 - the names of these modules are the package's
-from ...._private_names.absent import absent as _absent
 from . import modules as modules
 from .modules import *
 
 __all__ = []
 __all__ += modules.__all__
-
-globals().update(
-    _absent(f"{__name__}.modules.embedding_ops", "Embedding EmbeddingBag", "jaxtorch quantises no embeddings")
-)
