@@ -18,9 +18,22 @@ from .._private_names.absent_names import OLDER, entries, find, listed, parents,
 _INNER = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._running", "jaxtorch.__main__", "jaxtorch.info")
 """jaxtorch's own private modules, which have nothing to do with PyTorch's modules of the same names."""
 
-
 _PRIVATE_NAMES = ("_custom_ops", "_guards", "_prims_common", "_tensor_str", "_utils_internal", "_vmap_internals")
-"""Private modules of PyTorch that libraries import; jaxtorch's are in `_private_names/`."""
+_FOLDERS: dict[str, tuple[str, ...] | None] = {
+    "jaxtorch._private_names": _PRIVATE_NAMES,
+    "jaxtorch.distributions._continuous": None,
+    "jaxtorch.distributions._discrete": None,
+    "jaxtorch.distributions._multivariate": None,
+}
+"""Folders whose modules, all or these, are known as modules of the package above: PyTorch has them there."""
+
+
+def _public_path(module: str) -> str:
+    """The name under which programs know a module."""
+    folder, _, name = module.rpartition(".")
+    if folder not in _FOLDERS or name not in (_FOLDERS[folder] or (name,)):
+        return module
+    return f"{folder.rpartition('.')[0]}.{name}"
 
 
 def _moved(fullname: str) -> str | None:
@@ -67,18 +80,25 @@ class Absent(ModuleType):
         self.__path__ = []
 
 
+def _publish(module: ModuleType, own: str, name: str) -> None:
+    """Let a module be what programs find under a public path; what it defines says that it is from there."""
+    module.__name__ = name
+    sys.modules[name] = module
+    above, _, last = name.rpartition(".")
+    setattr(sys.modules[above], last, module)
+    for item in vars(module).values():
+        if getattr(item, "__module__", None) == own:
+            item.__module__ = name
+
+
 class _Answering(SourceFileLoader):
     """Loads a module of jaxtorch, which then answers for the names that it lacks."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
-        folder, _, name = self.name.rpartition(".")
-        name = f"jaxtorch.{name}" if folder == "jaxtorch._private_names" and name in _PRIVATE_NAMES else self.name
-        if name != self.name:  # what it defines is known by the public name
-            module.__name__ = name
-            for item in vars(module).values():
-                if getattr(item, "__module__", None) == self.name:
-                    item.__module__ = name
+        name = _public_path(self.name)
+        if name != self.name:
+            _publish(module, self.name, name)
         if not inner(name) and not hasattr(type(module), "__getattr__"):  # modules of settings answer themselves
             complete(module, name)
         for told in loaded:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import _continuous, _discrete, _multivariate, constraints, transforms
 from . import _kl_more as _kl_more
+from . import constraints, transforms
 from ._continuous.beta import Beta
 from ._continuous.cauchy import Cauchy
 from ._continuous.chi2 import Chi2
@@ -41,7 +41,6 @@ from ._multivariate.lowrank_multivariate_normal import LowRankMultivariateNormal
 from ._multivariate.multivariate_normal import MultivariateNormal
 from ._multivariate.relaxed_categorical import RelaxedOneHotCategorical
 from ._multivariate.wishart import Wishart
-from ._public_paths import publish as _publish
 from .constraint_registry import biject_to, transform_to
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
@@ -143,6 +142,3 @@ __all__ = [
     "transform_to",
     "transforms",
 ]  # fmt: skip
-
-for _folder in (_continuous, _discrete, _multivariate):
-    globals().update(_publish(_folder))

@@ -7,7 +7,6 @@ from typing import Any
 
 from .._private_names.absent import undefined
 from . import constraints
-from ._public_paths import public_path
 from ._torch import Size, Tensor, torch
 from .utils import lazy_property
 
@@ -25,10 +24,6 @@ class Distribution:
     _validate_args = __debug__
     _expands: str
     """The attributes that `expand` expands, of a class that has no `expand` of its own."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.__module__ = public_path(cls.__module__)
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
