@@ -32,7 +32,12 @@ from conftest import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(str(p.relative_to(ROOT)) for p in DOCS.rglob("*.md"))
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES]
+READMES = [
+    str(p.relative_to(ROOT))
+    for folder in ("jaxtorch", "compat_tests")
+    for p in sorted((ROOT / folder).rglob("README.md"))
+]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *READMES, *PAGES]
 EXAMPLES = (
     "docs/index.md",
     "docs/tutorial/",
@@ -41,6 +46,11 @@ EXAMPLES = (
     "docs/reference/settings.md",
     "docs/reference/glossary.md",
 )
+SOURCES = [
+    str(p.relative_to(ROOT))
+    for folder in ("jaxtorch", "compat_tests", "benchmarks", "scripts", "examples", "setup.py")
+    for p in [ROOT / folder, *(ROOT / folder).rglob("*.*")]
+]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 
 
@@ -63,6 +73,16 @@ def test_links_lead_somewhere(name: str):
         if not other.exists() or (anchor and anchor not in anchors(other.read_text(encoding="utf-8"))):
             broken.append(target)
     assert not broken
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", *READMES, *PAGES])
+def test_files_that_are_named_are_there(name: str):
+    """As the end of a path, such as `_core/run/runner.py`. The journal names files of its day."""
+    if name.startswith("docs/journal/"):
+        pytest.skip("files of their day")
+    text = FENCE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    named = re.findall(r"`((?:[\w.]+/)*[a-z_0-9]+\.(?:py|c|inc|txt))`", text)
+    assert [n for n in named if not any(f"/{path}".endswith(f"/{n}") for path in SOURCES)] == []
 
 
 # -- the site
