@@ -57,7 +57,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("immediate mode raises at once")
     monkeypatch.setattr(deferred_errors, "is_caught", lambda *_: False)
     monkeypatch.setattr(deferred_errors, "raise_pending", lambda: None)
-    monkeypatch.setattr(value_checks, "CHECKED_ON_HOST", 0.0)
+    monkeypatch.setattr(value_checks, "HOST_PROGRAM", 0.0)
     value_checks._flags.clear()
 
 

@@ -12,7 +12,7 @@ import torch as pytorch
 
 import jaxtorch as torch
 from jaxtorch._core import native
-from jaxtorch._core.host import native_code, numpy_code, small_code, tiering
+from jaxtorch._core.host import native_code, small_code, tiering
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
 from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
@@ -164,12 +164,9 @@ def test_other_uses_of_bytes_are_left_to_numpy():
         np.testing.assert_allclose(outs[0].numpy(), f(pytorch, pytorch.tensor(image(3, 40, 41))).numpy(), rtol=1e-6)
 
 
-def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
+def test_numpy_computes_what_there_are_no_steps_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(native, "steps", lambda: None)
     monkeypatch.setattr(small_code, "made_in_c", None)
-    texts: list[str] = []
-    define = numpy_code.define
-    monkeypatch.setattr(numpy_code, "define", lambda text, *rest: (texts.append(text), define(text, *rest))[1])
     monkeypatch.setattr(tiering, "are_small", lambda kernels: True)
 
     def several(t: Any, x: Any, y: Any) -> Any:
@@ -178,9 +175,7 @@ def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
         return a, b, (b + y) * b, b.view(-1)[::2] + 0
 
     same(several, floats(70, 70), floats(70, 70))
-    assert texts and texts[-1].count("out=") >= 3
     same(lambda t, x, m, s: (x.float().div(255) - m) / s, image(3, 50, 47), MEAN, STD)
-    assert texts[-1].count("out=") == 3
     same(lambda t, x: (x + 1).view(70, 70).t() * (x + 1).view(70, 70) - (x + 1).view(70, 70).t(), floats(4900))
 
 

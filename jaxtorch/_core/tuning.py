@@ -11,7 +11,9 @@ from __future__ import annotations
 # -- which programs stay on the host, and when XLA compiles them (host/tiering.py, run/runner.py); times are estimates
 #    benchmarks/shapes.py, loops.py and programs.py
 
-HOST_PROGRAM = 100e3  # ns of a program that is never compiled: what it takes to start one of XLA's and to wait for it
+HOST_PROGRAM = (
+    100e3  # ns of a program that is never compiled: one of XLA's takes as long to start; and of finding flags there
+)
 HOST_KERNEL = 60e6  # ns of NumPy, in all its runs, for one kernel by itself; then XLA compiles it, which takes as long,
 HOST_KERNEL_EQUATION = 3e6  # and so many more for each of its equations
 HOST_ELEMENTS = 1 << 22  # of one array: NumPy holds in memory what XLA would fuse away
@@ -40,7 +42,6 @@ RECURRENT_STEP = 30e3  # ns of Python for a step of a recurrent layer,
 RECURRENT_GATE = 2.0  # for a number of its gates,
 MULTIPLICATION = 0.05  # and for a multiplication in a product of matrices
 SPREAD_BY_COPY = 4096  # elements that are copied sooner than NumPy makes a view of them
-RESULT_REUSED = 4096  # elements of an operand whose memory takes the result: smaller ones are in the cache anyway
 BLAS_ALONE = 1 << 13  # multiplications up to which OpenBLAS stays on one thread without being told
 SUM_IN_SINGLE = 512  # numbers of a sum in single precision; longer ones go through double: exactness against time
 SUM_IN_ORDER = 16  # numbers that are added one after the other, and twice as many where there are no more: the same
@@ -89,7 +90,6 @@ SPIN = 200e-6  # s for which a result is looked for before the thread sleeps: wa
 # -- errors that depend on values, looked at on the host (record/value_checks.py and known_values.py, tensor/indexing.py)
 #    benchmarks/loops.py
 
-CHECKED_ON_HOST = 100e3  # ns that finding an operation's flags may take there
 ASIDE_ELEMENTS = 1 << 16  # of a value that is computed aside for that, and of indices that are looked at
 ASIDE_NEAR = 48  # items back in a program's code its instruction may be: how far is searched
 ASIDE_DEEP = 3  # instructions that may lead to it, one after the other

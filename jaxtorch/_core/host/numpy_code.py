@@ -7,8 +7,6 @@ variable is *narrow*, and is filled out only for what needs all of it.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..compile.kernel import define
-from ..tuning import RESULT_REUSED
 from .blas import matmul
 from .numpy_program import Doubt, NumpyProgram, Step
 from .numpy_rules import RULES, UFUNCS
@@ -40,12 +37,8 @@ def kernel_written(program: NumpyProgram) -> Callable[..., list[Any]]:
         writer._whole(name, shapes.get(place, ()))
         for name, place in zip(writer._kernel(program, given), program.outputs, strict=True)
     ]
-    writer._reuse(outs)
     body = "".join(f"    {line}\n" for line in writer.lines)
     return define(f"def call({', '.join(given)}):\n{body}    return [{', '.join(outs)}]", writer.scope, "call")
-
-
-_words = re.compile(r"\w+").findall
 
 
 def _own(x: Any) -> Any:
@@ -67,10 +60,6 @@ class _Writer:
         }  # fmt: skip
         self.lines: list[str] = []
         self.narrow: dict[str, tuple[int, ...]] = {}  # the shape that a variable has, where it is not its type's
-        self.fresh: dict[str, Any] = {}  # large variables with memory of their own: shape and type
-        self.passes: dict[
-            int, tuple[str, list[str]]
-        ] = {}  # lines that are one of NumPy's elementwise functions: result, operands
 
     def function(self) -> Callable[[list[Any]], list[Any] | None]:
         plan = self.plan
@@ -90,32 +79,12 @@ class _Writer:
         for s in plan.live:
             name = self._whole(slots[s], shapes[s])
             outs.append(f"{name}.copy()" if name in given or name in self.scope else f"own({name})")
-        self._reuse(outs)
         body = "".join(f"            {line}\n" for line in self.lines)
         text = (
             "def call(a):\n    try:\n        with errstate(all='ignore'):\n"
             f"{body}            return [{', '.join(outs)}]\n    except Doubt:\n        return None"
         )
         return define(text, self.scope, "call")
-
-    def _reuse(self, outs: list[str]) -> None:
-        """Let each pass over large arrays write its result into an operand that nothing reads later."""
-        ends: dict[str, int] = {}
-        shared = {*_words(" ".join(outs))}
-        for number, line in enumerate(self.lines):
-            if number in self.passes:
-                ends.update(dict.fromkeys(self.passes[number][1], number))
-            elif not line.startswith("if "):  # what only looks at it
-                shared.update(_words(line.partition(" = ")[2]))  # there may be another name for its memory
-        for number, (out, ins) in self.passes.items():
-            for name in ins:
-                if (
-                    name not in shared
-                    and ends[name] == number
-                    and self.fresh.get(name) == self.fresh.get(out) is not None
-                ):
-                    self.lines[number] = f"{self.lines[number][:-1]}, out={name})"
-                    break
 
     def _known(self, thing: Any) -> str:
         """A name for something that stays the same from call to call."""
@@ -177,18 +146,9 @@ class _Writer:
             return [self._typed(f"{name}[{k}]", kind) for k, (_, kind) in enumerate(step.made)]
         called = self._called(step) if ufunc is None else self._known(ufunc)
         out = self._typed(self._product(step, ins) or f"{called}({', '.join(ins)})", step.made[0][1])
-        if narrow is not None:
-            self._note(step, out, ins, narrow, ufunc is not None)
+        if narrow is not None and narrow != step.made[0][0]:
+            self.narrow[out] = narrow
         return [out]
-
-    def _note(self, step: Step, out: str, ins: list[str], shape: tuple[int, ...], is_pass: bool) -> None:
-        """An elementwise step has been written, whose result has this shape."""
-        if shape != step.made[0][0]:
-            self.narrow[out] = shape
-        if math.prod(shape) >= RESULT_REUSED and (is_pass or step.name == "convert_element_type"):
-            self.fresh[out] = shape, step.made[0][1]
-            if is_pass:
-                self.passes[int(out[1:])] = out, ins
 
     def _called(self, step: Step) -> str:
         return self._known(partial(step.fn, **step.params) if step.params else step.fn)

@@ -19,7 +19,7 @@ from ..compile import tracing
 from ..compile.kernel import Kernel
 from ..compile.symbolic_sizes import up_to
 from ..host.numpy_program import NoRule, NumpyProgram
-from ..tuning import ASIDE_ELEMENTS, CHECKED_ON_HOST
+from ..tuning import ASIDE_ELEMENTS, HOST_PROGRAM
 from ..types.value import Value
 from . import known_values
 
@@ -210,7 +210,7 @@ def _on_host(kernel: Kernel) -> _OnHost | None:
             made = _OnHost(NumpyProgram(only), frozenset([k for k, is_used in enumerate(used) if is_used]))
         except NoRule:
             made = None
-        if made is not None and kernel.guards is None and not made.program.cost <= CHECKED_ON_HOST:
+        if made is not None and kernel.guards is None and not made.program.cost <= HOST_PROGRAM:
             made = None
         _flags[kernel] = made
     return _flags[kernel]
