@@ -11,9 +11,7 @@ from __future__ import annotations
 # -- which programs stay on the host, and when XLA compiles them (host/tiering.py, run/runner.py); times are estimates
 #    benchmarks/shapes.py, loops.py and programs.py
 
-HOST_PROGRAM = (
-    100e3  # ns of a program that is never compiled: one of XLA's takes as long to start; and of finding flags there
-)
+HOST_PROGRAM = 100e3  # ns of a program that is never compiled, as XLA's takes so long to start; of finding flags too
 HOST_KERNEL = 60e6  # ns of NumPy, in all its runs, for one kernel by itself; then XLA compiles it, which takes as long,
 HOST_KERNEL_EQUATION = 3e6  # and so many more for each of its equations
 HOST_ELEMENTS = 1 << 22  # of one array: NumPy holds in memory what XLA would fuse away
