@@ -385,6 +385,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_pytorch(name: str) -> None:
     assert observe(PROGRAMS[name], "jaxtorch") == observe(PROGRAMS[name], "torch")
