@@ -8,7 +8,7 @@ from typing import Any
 from . import constraints
 from ._torch import Tensor, torch
 from .transformed_distribution import TransformedDistribution
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .utils import alias, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 
 def given_one(probs: Any, logits: Any) -> str:
@@ -53,10 +53,7 @@ class Half(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
 
-    @property
-    def scale(self) -> Tensor:
-        """The scale of x."""
-        return self.base_dist.scale
+    scale = alias("base_dist.scale", "The scale of x.")
 
     @property
     def mode(self) -> Tensor:
@@ -85,17 +82,6 @@ class Relaxed(TransformedDistribution):
 
     has_rsample = True
 
-    @property
-    def temperature(self) -> Any:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def logits(self) -> Tensor:
-        """Log odds, or log probabilities of several outcomes."""
-        return self.base_dist.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self.base_dist.probs
+    temperature = alias("base_dist.temperature", "The temperature.")
+    logits = alias("base_dist.logits", "Log odds, or log probabilities of several outcomes.")
+    probs = alias("base_dist.probs", "Probabilities.")

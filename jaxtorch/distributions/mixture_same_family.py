@@ -9,6 +9,7 @@ from ._discrete.categorical import Categorical
 from ._torch import Tensor, torch
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import Distribution
+from .utils import alias
 
 __all__ = ["MixtureSameFamily"]
 
@@ -61,15 +62,8 @@ class MixtureSameFamily(Distribution):
     def support(self) -> Any:
         return MixtureSameFamilyConstraint(self._component_distribution.support)
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        """The distribution of the component."""
-        return self._mixture_distribution
-
-    @property
-    def component_distribution(self) -> Distribution:
-        """The components."""
-        return self._component_distribution
+    mixture_distribution = alias("_mixture_distribution", "The distribution of the component.")
+    component_distribution = alias("_component_distribution", "The components.")
 
     @property
     def mean(self) -> Tensor:

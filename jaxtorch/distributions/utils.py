@@ -58,9 +58,9 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
-def alias(path: str) -> Any:
-    """A property that is another attribute, or an attribute of one: `mode = alias("loc")`."""
-    return property(attrgetter(path))
+def alias(path: str, text: str | None = None) -> Any:
+    """A property that is another attribute, or an attribute of one: `mode = alias("loc")`. text: its docstring."""
+    return property(attrgetter(path), doc=text)
 
 
 class lazy_property:

@@ -9,6 +9,7 @@ from .. import constraints
 from .._torch import Tensor, torch
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import PowerTransform
+from ..utils import alias
 from .gamma import Gamma
 
 __all__ = ["InverseGamma"]
@@ -29,15 +30,8 @@ class InverseGamma(TransformedDistribution):
         new = self._get_checked_instance(InverseGamma, _instance)
         return super().expand(batch_shape, _instance=new)
 
-    @property
-    def concentration(self) -> Tensor:
-        """Shape."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """Scale of 1 / x."""
-        return self.base_dist.rate
+    concentration = alias("base_dist.concentration", "Shape.")
+    rate = alias("base_dist.rate", "Scale of 1 / x.")
 
     @property
     def mean(self) -> Tensor:

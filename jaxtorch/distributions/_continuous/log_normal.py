@@ -8,6 +8,7 @@ from .. import constraints
 from .._torch import Tensor
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import ExpTransform
+from ..utils import alias
 from .normal import Normal
 
 __all__ = ["LogNormal"]
@@ -27,15 +28,8 @@ class LogNormal(TransformedDistribution):
         new = self._get_checked_instance(LogNormal, _instance)
         return super().expand(batch_shape, _instance=new)
 
-    @property
-    def loc(self) -> Tensor:
-        """Mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """Standard deviation of the logarithm."""
-        return self.base_dist.scale
+    loc = alias("base_dist.loc", "Mean of the logarithm.")
+    scale = alias("base_dist.scale", "Standard deviation of the logarithm.")
 
     @property
     def mean(self) -> Tensor:

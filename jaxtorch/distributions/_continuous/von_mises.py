@@ -59,11 +59,7 @@ class VonMises(Distribution):
                 done = done | accepted
             return ((x + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)
 
-    @property
-    def mean(self) -> Tensor:
-        """The circular mean."""
-        return self.loc
-
+    mean = alias("loc", "The circular mean.")
     mode = alias("loc")
 
     @lazy_property

@@ -8,7 +8,7 @@ from typing import Any
 from .. import constraints
 from .._torch import Tensor, torch
 from ..distribution import Distribution
-from ..utils import broadcast_all
+from ..utils import alias, broadcast_all
 from .binomial import Binomial
 from .categorical import Categorical
 
@@ -51,20 +51,9 @@ class Multinomial(Distribution):
     def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
-    @property
-    def logits(self) -> Tensor:
-        """Log probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self._categorical.probs
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+    logits = alias("_categorical.logits", "Log probabilities.")
+    probs = alias("_categorical.probs", "Probabilities.")
+    param_shape = alias("_categorical.param_shape", "The shape of the parameter.")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         sample_shape = torch.Size(sample_shape)

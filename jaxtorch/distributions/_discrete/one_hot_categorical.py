@@ -33,17 +33,8 @@ class OneHotCategorical(Distribution):
         return new
 
     _param = alias("_categorical._param")
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Log probabilities."""
-        return self._categorical.logits
-
+    probs = alias("_categorical.probs", "Probabilities.")
+    logits = alias("_categorical.logits", "Log probabilities.")
     mean = alias("_categorical.probs")
 
     @property
@@ -55,10 +46,7 @@ class OneHotCategorical(Distribution):
     def variance(self) -> Tensor:
         return self._categorical.probs * (1 - self._categorical.probs)
 
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+    param_shape = alias("_categorical.param_shape", "The shape of the parameter.")
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         probs = self._categorical.probs

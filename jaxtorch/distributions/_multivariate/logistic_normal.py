@@ -6,9 +6,9 @@ from typing import Any
 
 from .. import constraints
 from .._continuous.normal import Normal
-from .._torch import Tensor
 from ..transformed_distribution import TransformedDistribution
 from ..transforms import StickBreakingTransform
+from ..utils import alias
 
 __all__ = ["LogisticNormal"]
 
@@ -30,12 +30,5 @@ class LogisticNormal(TransformedDistribution):
         new = self._get_checked_instance(LogisticNormal, _instance)
         return super().expand(batch_shape, _instance=new)
 
-    @property
-    def loc(self) -> Tensor:
-        """Means."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """Standard deviations."""
-        return self.base_dist.base_dist.scale
+    loc = alias("base_dist.base_dist.loc", "Means.")
+    scale = alias("base_dist.base_dist.scale", "Standard deviations.")

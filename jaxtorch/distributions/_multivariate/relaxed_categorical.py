@@ -10,7 +10,7 @@ from .._families import Relaxed
 from .._torch import Tensor, torch
 from ..distribution import Distribution
 from ..transforms import ExpTransform
-from ..utils import broadcast_all, clamp_probs
+from ..utils import alias, broadcast_all, clamp_probs
 
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
@@ -36,20 +36,9 @@ class ExpRelaxedCategorical(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self) -> Tensor:
-        """Log probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities."""
-        return self._categorical.probs
+    param_shape = alias("_categorical.param_shape", "The shape of the parameter.")
+    logits = alias("_categorical.logits", "Log probabilities.")
+    probs = alias("_categorical.probs", "Probabilities.")
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
