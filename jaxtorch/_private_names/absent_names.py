@@ -63,8 +63,6 @@ _REASONS = {
     "torch.fx.experimental.proxy_tensor": "use torch.fx.symbolic_trace, or jax.make_jaxpr",
     "torch.fx.experimental.symbolic_shapes": "jaxtorch traces with numbers, not symbols",
     "torch.cuda": "XLA runs the GPUs",
-    "torch.cuda.comm": "models run on one device; torch.nn.parallel.scatter and gather put parts of a batch on devices",
-    "torch.nn.parallel.comm": "models run on one device; torch.nn.parallel.scatter and gather put parts of a batch on devices",
     "torch.cuda.sparse": "torch.sparse_coo_tensor makes sparse tensors of every type, on every device",
     "torch.cuda.nccl": "there is no NCCL",
     "torch.xpu": "jaxtorch has no XPU backend",
