@@ -79,6 +79,9 @@ class Absent(ModuleType):
         super().__init__(name, f"{reason(name.removeprefix('jax'))}.")
         self.__path__ = []
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *entries(self.__name__.removeprefix("jax"))})
+
 
 def _publish(module: ModuleType, own: str, name: str) -> None:
     """Let a module be what programs find under a public path; what it defines says that it is from there."""
