@@ -42,7 +42,7 @@ def looped(x: Any) -> Any:
 )
 def test_what_becomes_a_loop_is_left_to_the_newer(body: Any) -> None:
     kernel = kernel_of(body, 4, 5)
-    assert xla_options.chosen([kernel]) is None and kernel.alone is kernel.jitted
+    assert xla_options.chosen([kernel]) is None and kernel.compiled is kernel.jitted
     assert xla_options.chosen([kernel_of(wave, 4, 5), kernel]) is None
 
 
@@ -51,13 +51,13 @@ def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_t
     assert xla_options.chosen([one]) == xla_options.chosen([one, other]) == xla_options.OLDER
     assert xla_options.chosen([one, other, one, other]) is None
     x = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
-    assert one.alone is not one.jitted and one.alone is one.alone
-    np.testing.assert_array_equal(one.alone(x)[0], one.jitted(x)[0])
+    assert one.compiled is not one.jitted and one.compiled is one.compiled
+    np.testing.assert_array_equal(one.compiled(x)[0], one.jitted(x)[0])
 
 
 def test_a_very_large_program_is_made_by_the_newer(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = [kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)]
-    size = sum(kernel.size for kernel in kernels)
+    size = sum(kernel.n_equations for kernel in kernels)
     monkeypatch.setattr(xla_options, "OLDER_EMITTERS", size)
     assert xla_options.chosen(kernels) == xla_options.OLDER
     monkeypatch.setattr(xla_options, "OLDER_EMITTERS", size - 1)
@@ -67,15 +67,15 @@ def test_a_very_large_program_is_made_by_the_newer(monkeypatch: pytest.MonkeyPat
 def test_functions_that_are_called_again_are_repetitions() -> None:
     inner = jax.jit(lambda x: jnp.sin(x) * 3 + 1)
     again = jax.make_jaxpr(lambda x: inner(inner(inner(x))) * 2)(1.0).jaxpr
-    assert xla_options.sizes(again) == (10, 4)
-    assert xla_options.sizes(jax.make_jaxpr(wave)(1.0).jaxpr) == (3, 3)
+    assert xla_options.count_equations(again) == (10, 4)
+    assert xla_options.count_equations(jax.make_jaxpr(wave)(1.0).jaxpr) == (3, 3)
 
 
 def test_an_option_that_xla_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     assert xla_options.known(xla_options.OLDER)
     monkeypatch.setattr(xla_options, "OLDER", {"xla_no_such_option": False})
     kernel = kernel_of(wave, 3)
-    assert xla_options.chosen([kernel]) is None and kernel.alone is kernel.jitted
+    assert xla_options.chosen([kernel]) is None and kernel.compiled is kernel.jitted
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def layer(shape: tuple[int, ...]) -> Any:
 
 
 def assert_same(fn: Any, *args: Any, rounding: float) -> None:
-    got, expected = jax.jit(channels_last.lowered(fn))(*args), jax.jit(fn)(*args)
+    got, expected = jax.jit(channels_last.rewritten_for_cpu(fn))(*args), jax.jit(fn)(*args)
     assert jax.tree.structure(got) == jax.tree.structure(expected)
     for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
         assert (g.shape, g.dtype) == (e.shape, e.dtype)
@@ -125,7 +125,7 @@ def test_a_chain_is_transposed_only_at_its_ends() -> None:
             x = x + jnp.maximum(y[:, :, 1:-1, 1:-1], y[:, :, 2:, 2:])
         return x
 
-    jaxpr = jax.make_jaxpr(channels_last.lowered(chain))(x, w)
+    jaxpr = jax.make_jaxpr(channels_last.rewritten_for_cpu(chain))(x, w)
     turned = [e for e in jaxpr.eqns if e.primitive.name == "transpose" and e.outvars[0].aval.size == x.size]
     assert {e.invars[0] for e in turned} == {jaxpr.jaxpr.invars[0], turned[-1].invars[0]}
     assert turned[-1].outvars == jaxpr.jaxpr.outvars
@@ -144,7 +144,7 @@ def test_each_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     for shape in SHAPES.values():
         x, w, _ = arrays(shape, np.float32)
         of = layer(shape)
-        jax.make_jaxpr(channels_last.lowered(lambda x, w, of=of: jax.vjp(of, x, w)[1](of(x, w))))(x, w)
+        jax.make_jaxpr(channels_last.rewritten_for_cpu(lambda x, w, of=of: jax.vjp(of, x, w)[1](of(x, w))))(x, w)
     assert set(taken) == set(ways)
 
 
@@ -292,10 +292,10 @@ def test_hardly_any_channels(
         w = jnp.asarray(rng.standard_normal((outs, channels // groups, *kernel)).astype(dtype))
         assert convolution.by_terms_pays(x, w, groups, window)
         conv = lambda x, w: lax.conv_general_dilated(x, w, stride, pads, ones, dilation, **sides)  # noqa: E731
-        found, expected = jax.jit(channels_last.lowered(conv))(x, w), conv(x, w)
+        found, expected = jax.jit(channels_last.rewritten_for_cpu(conv))(x, w), conv(x, w)
         assert found.dtype == dtype
         np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
         loss = lambda x, w: jnp.sin(conv(x, w)).sum()  # noqa: E731
-        both = jax.jit(channels_last.lowered(jax.grad(loss, (0, 1))))(x, w), jax.grad(loss, (0, 1))(x, w)
+        both = jax.jit(channels_last.rewritten_for_cpu(jax.grad(loss, (0, 1))))(x, w), jax.grad(loss, (0, 1))(x, w)
     for a, b in zip(*both, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4 if dtype == np.float32 else 1e-11)

@@ -122,7 +122,7 @@ def test_a_program_means_the_same(fn: Any) -> None:
         w = jnp.asarray(rng.standard_normal((200, 64), np.float32))
         index = jnp.asarray(rng.integers(-2, 33, 500))
         expected = jax.jit(fn)(table, index, w)
-        got = jax.jit(embedding_products.mapped(fn))(table, index, w)
+        got = jax.jit(embedding_products.with_mapped_tables(fn))(table, index, w)
     assert jax.tree.structure(got) == jax.tree.structure(expected)
     for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
         assert (g.shape, g.dtype) == (e.shape, e.dtype)
@@ -145,7 +145,7 @@ def test_fewer_multiplications() -> None:
     table, w, index = jnp.ones((128, 64)), jnp.ones((256, 64)), jnp.zeros((1024,), jnp.int32)
     plain = _multiplications(gradients_of_layer, table, index, w)
     assert plain == 3 * 1024 * 64 * 256
-    assert _multiplications(embedding_products.mapped(gradients_of_layer), table, index, w) == plain // 8
+    assert _multiplications(embedding_products.with_mapped_tables(gradients_of_layer), table, index, w) == plain // 8
 
 
 def gradients_of_layer(table: Any, index: Any, w: Any) -> Any:

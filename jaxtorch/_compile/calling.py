@@ -17,7 +17,7 @@ from threading import get_ident
 from typing import Any
 
 from .._core.compile import context
-from .._core.compile.kernel import define
+from .._core.compile.kernel import function_from_text
 from .._core.dispatch import torch_function
 from .._core.host import forked
 from .._core.random import jax_draws
@@ -341,7 +341,7 @@ def _fitting(called: Signature, meeting: Met) -> Any:
     parts += [f"args[{i}] is not args[{j}]" for i in range(len(avals)) for j in range(i)]
     if meeting.owners:
         parts.append("grads().isdisjoint(map(id, args))")
-    return define(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
+    return function_from_text(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
 
 
 def _listening() -> list[Guard]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.compile.kernel import define
+from .._core.compile.kernel import function_from_text
 from .._core.tensor.tensor import Tensor
 
 _EQUAL = (int, float, complex, str, bytes, bool)
@@ -241,7 +241,7 @@ class Guards:
             for i, guard in enumerate(self.list[begin : begin + _CHUNK]):
                 parts.append(guard.expression(f"c{i}"))
                 scope.update(guard.variables(f"c{i}"))
-            checks.append(define(f"def check():\n    return {' and '.join(parts)}", scope, "check"))
+            checks.append(function_from_text(f"def check():\n    return {' and '.join(parts)}", scope, "check"))
         return checks
 
     def broken(self) -> list[Guard]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
-from .._core.compile.kernel import define
+from .._core.compile.kernel import function_from_text
 from .._core.record.program import force
 from .._core.run.state_packing import Layout, Pack
 from .._core.tensor.storage import owned_again
@@ -54,9 +54,9 @@ class State(_Residence):
         scope = {f"t{k}": t for k, t in enumerate(tensors)} | {f"w{k}": t._written for k, t in enumerate(tensors)}
         found = ", ".join(f"t{k}._value" for k in range(len(self.tensors)))
         free = " and ".join(f"t{k}._alias is None" for k in range(len(self.tensors)))
-        self._now = define(f"def now():\n    return [{found}], {free}", scope, "now")
+        self._now = function_from_text(f"def now():\n    return [{found}], {free}", scope, "now")
         lines = [f"t{k}._ver = w{k}.n = t{k}._ver + {n}" for k, n in enumerate(writes)]
-        self._count = define("def count():\n    " + "\n    ".join(lines), scope, "count")
+        self._count = function_from_text("def count():\n    " + "\n    ".join(lines), scope, "count")
 
     def here(self) -> bool:
         """Do the tensors hold what the last replay gave them, and does nothing else?"""

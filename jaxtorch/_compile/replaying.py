@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.compile.context import at_top, caching, x64
-from .._core.compile.kernel import Kernel, define
+from .._core.compile.kernel import Kernel, function_from_text
 from .._core.host.transfer import on_cpu
 from .._core.random import generator
 from .._core.record import deferred_errors, program
@@ -45,7 +45,7 @@ def _marker(sources: Iterable[Source], owners: Iterable[Tensor]) -> Any:
         scope[f"s{i}"] = of
         lines.append(f"t = {_tensor(kind, i, of)}")
         lines.append("(t._value if t._alias is None else t._read()).fails = M")
-    return define("def mark(A, M):\n    " + ("\n    ".join(lines) or "pass"), scope, "mark")
+    return function_from_text("def mark(A, M):\n    " + ("\n    ".join(lines) or "pass"), scope, "mark")
 
 
 def _tensor(kind: str, i: int, of: Any) -> str:
@@ -95,7 +95,7 @@ def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) 
     owned = " and ".join(f"{v}.owned" for v in values) or "True"
     rest = ", ".join([f"v{i}" for i in others])
     text = f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}, [{rest}]"
-    return define(text, scope, "read"), others
+    return function_from_text(text, scope, "read"), others
 
 
 def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
@@ -107,7 +107,7 @@ def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
         lines.append(f"V[{donor}].array = O[{k}]; t{donor}._ver = w{donor}.n = t{donor}._ver + {n}")
         if not t.dtype.is_floating_point:
             lines.append(f"V[{donor}].fine = None")  # other numbers: see checks.py
-    return define("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope, "put")
+    return function_from_text("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope, "put")
 
 
 class Replay:

@@ -81,7 +81,11 @@ class _Plain:
                     entry = form.backward(tuple([g is not None for g in grads]))
                     given = [g for g in grads if g is not None]
                 outs = emit(entry.kernel, [*saved[: len(form.roots)], *given])
-                return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
+                return (
+                    [None if k in entry.undefined_outputs else o for k, o in enumerate(outs)]
+                    if entry.undefined_outputs
+                    else outs
+                )
             except NoContent:
                 if not any(type(g) is SparseValue for g in grads):
                     raise
@@ -130,17 +134,21 @@ class _Graph:
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
         if any([isinstance(x, _tensor.Tensor) for x in operands]):  # noqa: C419
-            used = entry.used()
+            used = entry.used_inputs()
             operands = [x if i in used or isinstance(x, Value) else x._read() for i, x in enumerate(operands)]
         operands += given
         outs = _tensor.apply_entry(entry, operands)
         outs = outs if isinstance(outs, tuple) else (outs,)
         if getattr(getattr(form, "entry", None), "op", None) is not None and form.entry.op.elementwise:
             moving = {i for i, x in enumerate(operands) if getattr(x, "_rg", False)}
-            for out, sources in zip(outs, entry.sources() if moving else (), strict=False):
+            for out, sources in zip(outs, entry.dependencies() if moving else (), strict=False):
                 if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
                     out._node, out._index, out._rg = None, 0, False
-        return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
+        return (
+            [None if k in entry.undefined_outputs else o for k, o in enumerate(outs)]
+            if entry.undefined_outputs
+            else outs
+        )
 
 
 def _readable(form: Any, v: Value, kind: str, k: int) -> Value:

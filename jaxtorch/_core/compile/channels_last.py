@@ -78,8 +78,8 @@ def has_convolution(jaxpr: Any) -> bool:
     return _has(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
 
 
-def needs_other_code(jaxpr: Any) -> bool:
-    """Does it hold anything beside convolutions that `lowered` writes otherwise?"""
+def needs_rewriting(jaxpr: Any) -> bool:
+    """Does it hold anything beside convolutions that `rewritten_for_cpu` writes otherwise?"""
     return _has(jaxpr, lambda eqn: matvec.is_thin(eqn) or _is_long_sum(eqn, False) or _may_lose_nan(eqn))
 
 
@@ -91,20 +91,20 @@ def _inner(eqn: Any) -> Any:
     return eqn.params[INLINE[eqn.primitive.name]]
 
 
-def lowered(fn: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
+def rewritten_for_cpu(fn: Callable[..., Any], high_rank: bool = False) -> Callable[..., Any]:
     """The function of arrays, with its convolutions and all that follows them laid out for the CPU, products of matrix and
     vector as `thin` has them, long sums in stages, and limits that keep NaN; not to be differentiated. deep: do XLA's kernels
     for sums stay away from it (`xla_options.py`)?"""
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(fn, return_shape=True)(*args)
-        outs = [_straight(o) for o in _evaluate(closed.jaxpr, closed.consts, args, deep)]
+        outs = [_straight(o) for o in _evaluate(closed.jaxpr, closed.consts, args, high_rank)]
         return jax.tree.unflatten(jax.tree.structure(shape), outs)
 
     return run
 
 
-def _evaluate(jaxpr: Any, consts: Any, args: Any, deep: bool) -> list[Any]:
+def _evaluate(jaxpr: Any, consts: Any, args: Any, high_rank: bool) -> list[Any]:
     env: dict[Any, Any] = {}
     parts = {v for eqn in jaxpr.eqns if eqn.primitive.name == "slice" for v in eqn.outvars}
 
@@ -118,14 +118,14 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any, deep: bool) -> list[Any]:
         name = eqn.primitive.name
         if name in INLINE:
             inner = _inner(eqn)
-            outs = _evaluate(inner.jaxpr, inner.consts, inputs, deep)
+            outs = _evaluate(inner.jaxpr, inner.consts, inputs, high_rank)
         elif name == "conv_general_dilated":
             outs = [_convolve(eqn, *inputs)]
         elif matvec.is_thin(eqn):
             outs = [matvec.product(eqn, *[_straight(x) for x in inputs])]
         elif _may_lose_nan(eqn) and parts.isdisjoint(v for v in eqn.invars if isinstance(v, jex_core.Var)):
             outs = [_keeping_nan(name, *inputs)]
-        elif _is_long_sum(eqn, deep):
+        elif _is_long_sum(eqn, high_rank):
             outs = [_in_stages(eqn, _straight(inputs[0]))]
         elif name == "rev" and native.available() and not isinstance(inputs[0], _Laid) and inputs[0].ndim in (3, 4):
             outs = [_Laid(inputs[0], tuple(range(inputs[0].ndim)), eqn.params["dimensions"])]  # free for a convolution
@@ -169,7 +169,7 @@ def _keeping_nan(name: str, x: Any, y: Any) -> Any:
 # -- sums over several dimensions --------------------------------------------------------------------------
 
 
-def _is_long_sum(eqn: Any, deep: bool) -> bool:
+def _is_long_sum(eqn: Any, high_rank: bool) -> bool:
     """Is this a sum over several dimensions that XLA would add up number by number, so that errors add up too?
 
     Along one dimension XLA adds sums of 32. Over several it does so only as far as its library of kernels takes the sum: real
@@ -179,7 +179,7 @@ def _is_long_sum(eqn: Any, deep: bool) -> bool:
         return False
     x = eqn.invars[0].aval
     sizes = [x.shape[d] for d in eqn.params["axes"]]
-    if x.dtype.kind != "c" and not (x.dtype.kind == "f" and (deep or x.ndim >= YNN_DIMENSIONS)):
+    if x.dtype.kind != "c" and not (x.dtype.kind == "f" and (high_rank or x.ndim >= YNN_DIMENSIONS)):
         return False
     return sum(n > 1 for n in sizes) > 1 and math.prod(sizes) > SUMMED_BY_XLA
 

@@ -28,16 +28,16 @@ READERS: dict[str, Callable[..., Any]] = {}
 """Primitives whose first operand may be a table and an index -> the functions `(table, index, *rest, **params)` for that."""
 
 
-class Facts:
+class RowUses:
     """Of a kernel: does it look rows up, multiply rows of something, and does it do no more than move them?"""
 
-    __slots__ = ("picks", "maps", "moves")
+    __slots__ = ("looks_up", "multiplies", "only_moves")
 
     def __init__(self, jaxpr: Any) -> None:
         names = set(_names(jaxpr))
-        self.picks = "picked" in names
-        self.maps = not names.isdisjoint(_MAPS)
-        self.moves = names <= _MOVES
+        self.looks_up = "picked" in names
+        self.multiplies = not names.isdisjoint(_MAPS)
+        self.only_moves = names <= _MOVES
 
 
 def _names(jaxpr: Any) -> Iterable[str]:
@@ -52,13 +52,13 @@ def may_pay(steps: Any) -> bool:
     """Do rows that a kernel of these steps (kernel, input slots, first output slot) looks up come to a product as they are?"""
     rows: set[int] = set()
     for kernel, slots, first in steps:
-        facts = kernel.tables
-        if facts.picks and facts.maps:
+        facts = kernel.row_uses
+        if facts.looks_up and facts.multiplies:
             return True
-        if facts.picks or not rows.isdisjoint(slots):
-            if facts.maps:
+        if facts.looks_up or not rows.isdisjoint(slots):
+            if facts.multiplies:
                 return True
-            if facts.picks or facts.moves:
+            if facts.looks_up or facts.only_moves:
                 rows.update(range(first, first + len(kernel.out_avals)))
     return False
 
@@ -87,7 +87,7 @@ class _Product:
         self.array: Any = None
 
 
-def mapped(fn: Callable[..., Any]) -> Callable[..., Any]:
+def with_mapped_tables(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function of arrays, with tables mapped in place of their rows; not to be differentiated."""
 
     def run(*args: Any) -> Any:

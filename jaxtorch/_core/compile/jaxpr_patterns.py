@@ -9,7 +9,7 @@ import numpy as np
 from jax._src import core as _core
 from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
-from .kernel import define
+from .kernel import function_from_text
 from .symbolic_sizes import Extent, Scope, extent_p
 from .tracing import with_results
 
@@ -41,7 +41,7 @@ class Pattern:
         self.scope = scope
         self.has_rules = _has_rules(closed.jaxpr)
         self._quiet: Pattern | None = None
-        self.on_numpy: Any = None  # see `templates.Filling`
+        self.on_numpy: Any = None  # see `templates.FilledPattern`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)
         self._out_types = [(tuple(o.shape), o.dtype) for o in closed.out_avals]
@@ -55,7 +55,7 @@ class Pattern:
         shapes = self._outs(self.numbers(v))
         return list(zip(shapes, [kind for _, kind in self._out_types], strict=True))
 
-    def quiet(self, n: int) -> Pattern:
+    def with_first_results(self, n: int) -> Pattern:
         """The same with the first `n` results alone."""
         if self._quiet is None:
             self._quiet = Pattern(with_results(self.closed, self.closed.jaxpr.outvars[:n]), self.scope)
@@ -72,7 +72,7 @@ class Pattern:
 
 def compiled(items: str) -> Callable[[Any], Any]:
     """The function of a vector `v` that gives a tuple of these expressions."""
-    return define(f"def numbers(v):\n    return ({items})", {}, "numbers")
+    return function_from_text(f"def numbers(v):\n    return ({items})", {}, "numbers")
 
 
 def recipe(x: Any, place: Callable[[Extent], int], pattern: Pattern | None = None) -> Callable[[Any], Any] | None:

@@ -1,4 +1,4 @@
-"""`Entry`: one operation at one set of input types and static arguments, prepared once.
+"""`Kernel`, a traced pure function on arrays, and `Entry`, one operation at one set of input types and static arguments.
 
 An entry holds a `Kernel` (a pure function on arrays, jitted, with known output types) and, per set of inputs that want
 a gradient, a `GradForm` (see graph/derivative.py). All tracing is paid here, once; a call only looks the entry up.
@@ -19,7 +19,7 @@ from . import channels_last, embedding_products, tracing, xla_options
 from .context import tracing_for, x64
 
 
-def define(text: str, scope: dict[str, Any], name: str) -> Any:
+def function_from_text(text: str, scope: dict[str, Any], name: str) -> Any:
     """The function `name` that generated Python text defines; its frames are known as jaxtorch's own by their file name."""
     exec(compile(text, "<jaxtorch generated>", "exec"), scope)
     return scope[name]
@@ -29,40 +29,41 @@ class _Facts:
     """What is known of a kernel's jaxpr: see `Kernel`."""
 
     __slots__ = (
-        "size",
-        "size_once",
+        "n_equations",
+        "n_distinct_equations",
         "by_older_emitters",
-        "deep",
-        "halves",
+        "has_high_rank",
+        "has_half_precision",
         "has_effects",
-        "lowered",
-        "tables",
+        "has_convolution",
+        "row_uses",
         "reduces",
         "computes",
     )
 
     def __init__(self, jaxpr: Any, on_cpu: bool) -> None:
-        self.size, self.size_once = xla_options.sizes(jaxpr)
+        self.n_equations, self.n_distinct_equations = xla_options.count_equations(jaxpr)
         self.by_older_emitters = on_cpu and not xla_options.has_loops(jaxpr)
-        self.deep = on_cpu and xla_options.is_deep(jaxpr)
-        self.halves = xla_options.has_halves(jaxpr)
-        self.reduces = on_cpu and self.halves and xla_options.reduces(jaxpr)
-        self.computes = self.halves and xla_options.computes(jaxpr)
+        self.has_high_rank = on_cpu and xla_options.has_high_rank(jaxpr)
+        self.has_half_precision = xla_options.has_half_precision(jaxpr)
+        self.reduces = on_cpu and self.has_half_precision and xla_options.reduces(jaxpr)
+        self.computes = self.has_half_precision and xla_options.computes(jaxpr)
         self.has_effects = bool(jaxpr.effects) or xla_options.calls_python(jaxpr)
-        self.lowered = on_cpu and channels_last.has_convolution(jaxpr)
-        self.tables = embedding_products.Facts(jaxpr)
+        self.has_convolution = on_cpu and channels_last.has_convolution(jaxpr)
+        self.row_uses = embedding_products.RowUses(jaxpr)
 
 
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
-    jitted: the function, as it takes part in a larger program; on the CPU with its thin products and long sums lowered.
-    halves: is anything of it, inside too, in half precision?
-    deep: does it run on the CPU with arrays of many dimensions, so that XLA needs an option for it (see xla_options.py)?
-    lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
-    size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
-          with it (see xla_options.py).
-    tables: does it look rows up, multiply rows, or move them (see embedding_products.py)?
+    jitted: the function, as it takes part in a larger program; on the CPU with its thin products and long sums rewritten.
+    compiled: the function as XLA's program of its own, compiled at its first run.
+    has_half_precision: is anything of it, inside too, in half precision?
+    has_high_rank: does it run on the CPU with arrays of many dimensions, so that XLA needs an option for it (see xla_options.py)?
+    has_convolution: does it have convolutions, for which it is rewritten on the CPU where it runs by itself?
+    n_equations, n_distinct_equations, by_older_emitters: how many equations it has, how many of them are no repetition, and
+          whether XLA's older emitters do well with it (see xla_options.py).
+    row_uses: does it look rows up, multiply rows, or move them (see embedding_products.py)?
     has_effects: does it do anything beside its results (a user's JAX function that prints), or call Python?
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
@@ -73,8 +74,8 @@ class Kernel:
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "n_in", "checks", "guards", "captured", "on_numpy", "cold_runs",
-                 "cold_limit", "cost", "_filling", "_closed", "_traces", "_facts", "_jitted", "_alone", "_body",
-                 "_quiet")  # fmt: skip
+                 "cold_limit", "cost", "_filled_pattern", "_closed_jaxpr", "_traces", "_facts", "_jitted", "_compiled", "_body",
+                 "_without_checks")  # fmt: skip
 
     def __init__(
         self,
@@ -83,10 +84,10 @@ class Kernel:
         in_avals: tuple[Aval, ...],
         slot: DeviceSlot,
         makers: list[Any] | None = None,
-        closed: Any = None,
-        filling: Any = None,
+        closed_jaxpr: Any = None,
+        filled_pattern: Any = None,
     ) -> None:
-        """closed: its jaxpr, where that is known. filling: what makes that for these sizes, and its results' types
+        """closed_jaxpr: its jaxpr, where that is known. filled_pattern: what makes that for these sizes, and its results' types
         (run/templates.py).
         """
         self.name = name
@@ -95,15 +96,15 @@ class Kernel:
         self.n_in = len(in_avals)
         self.captured = False
         self.slot = slot
-        if closed is None and filling is None:
-            closed = self.trace()
+        if closed_jaxpr is None and filled_pattern is None:
+            closed_jaxpr = self.trace()
         on_cpu = slot.name == "cpu"
-        self._filling: Any = filling
-        self._closed: Any = closed
+        self._filled_pattern: Any = filled_pattern
+        self._closed_jaxpr: Any = closed_jaxpr
         self._traces = on_cpu
-        self._facts: _Facts | None = None if filling is None else filling.facts()
+        self._facts: _Facts | None = None if filled_pattern is None else filled_pattern.facts()
         self._jitted: Any = None
-        self._alone: Any = None
+        self._compiled: Any = None
         self._body: Any = None
         self.on_numpy: Any = None
         self.cost: float | None = None
@@ -111,15 +112,21 @@ class Kernel:
         self.cold_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
-        self._quiet: Kernel | None = None
-        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else self._filling.out_types()
+        self._without_checks: Kernel | None = None
+        kinds: Any = (
+            [(o.shape, o.dtype) for o in closed_jaxpr.out_avals]
+            if closed_jaxpr is not None
+            else self._filled_pattern.out_types()
+        )
         self.out_avals = tuple([aval_of(shape, dtypes.from_numpy(kind), slot) for shape, kind in kinds])
 
-    def closed(self) -> Any:
+    def closed_jaxpr(self) -> Any:
         """Its jaxpr. One that is filled in and has derivative rules, which may know other sizes, is traced after all."""
-        if self._closed is None:
-            self._closed = self.trace() if self._filling.pattern.has_rules else self._filling.closed()
-        return self._closed
+        if self._closed_jaxpr is None:
+            self._closed_jaxpr = (
+                self.trace() if self._filled_pattern.pattern.has_rules else self._filled_pattern.closed_jaxpr()
+            )
+        return self._closed_jaxpr
 
     def trace(self) -> Any:
         """The jaxpr of its function, traced now."""
@@ -129,84 +136,92 @@ class Kernel:
 
     @property
     def traced(self) -> Any:
-        return self.closed() if self._traces else None
+        return self.closed_jaxpr() if self._traces else None
 
     @traced.setter
     def traced(self, nothing: None) -> None:
         self._traces = False
-        if self._filling is not None and self._jitted is None:
-            self._closed = None
+        if self._filled_pattern is not None and self._jitted is None:
+            self._closed_jaxpr = None
 
     def facts(self) -> _Facts:
         """What is known of its jaxpr whatever the sizes are."""
         if self._facts is None:
-            self._facts = _Facts(self.closed().jaxpr, self.slot.name == "cpu")
+            self._facts = _Facts(self.closed_jaxpr().jaxpr, self.slot.name == "cpu")
         return self._facts
 
     @property
-    def size(self) -> int:
-        return self.facts().size
+    def n_equations(self) -> int:
+        return self.facts().n_equations
 
     @property
-    def size_once(self) -> int:
-        return self.facts().size_once
+    def n_distinct_equations(self) -> int:
+        return self.facts().n_distinct_equations
 
     @property
     def by_older_emitters(self) -> bool:
         return self.facts().by_older_emitters
 
     @property
-    def deep(self) -> bool:
-        return self.facts().deep
+    def has_high_rank(self) -> bool:
+        return self.facts().has_high_rank
 
     @property
-    def halves(self) -> bool:
-        return self.facts().halves
+    def has_half_precision(self) -> bool:
+        return self.facts().has_half_precision
 
     @property
     def has_effects(self) -> bool:
         return self.facts().has_effects
 
     @property
-    def lowered(self) -> bool:
-        return self.facts().lowered
+    def has_convolution(self) -> bool:
+        return self.facts().has_convolution
 
     @property
-    def tables(self) -> embedding_products.Facts:
-        return self.facts().tables
+    def row_uses(self) -> embedding_products.RowUses:
+        return self.facts().row_uses
 
     @property
     def jitted(self) -> Any:
         if self._jitted is None:
-            closed = self.closed()
-            whole = tracing.of_jaxpr(closed, self.name)
-            if self.slot.name == "cpu" and not self.lowered and channels_last.needs_other_code(closed.jaxpr):
-                whole = channels_last.lowered(whole)
-            self._body = channels_last.lowered(whole) if self.lowered else whole
+            closed_jaxpr = self.closed_jaxpr()
+            whole = tracing.of_jaxpr(closed_jaxpr, self.name)
+            if (
+                self.slot.name == "cpu"
+                and not self.has_convolution
+                and channels_last.needs_rewriting(closed_jaxpr.jaxpr)
+            ):
+                whole = channels_last.rewritten_for_cpu(whole)
+            self._body = channels_last.rewritten_for_cpu(whole) if self.has_convolution else whole
             self._jitted = jax.jit(whole)
         return self._jitted
 
     @property
-    def alone(self) -> Any:
-        """The kernel as it runs by itself, jitted at its first run."""
-        if self._alone is None:
+    def compiled(self) -> Any:
+        """The kernel as a program of its own, which XLA compiles at its first run."""
+        if self._compiled is None:
             options = xla_options.needed(xla_options.chosen([self]), [self])
             jitted = self.jitted
-            body = channels_last.lowered(self._body, True) if self.deep else self._body
-            self._alone = jitted if options is None and not self.lowered else jax.jit(body, compiler_options=options)
-        return self._alone
+            body = channels_last.rewritten_for_cpu(self._body, True) if self.has_high_rank else self._body
+            self._compiled = (
+                jitted if options is None and not self.has_convolution else jax.jit(body, compiler_options=options)
+            )
+        return self._compiled
 
-    def quiet(self) -> Kernel:
-        """The same without its flags."""
-        if self._quiet is None:
+    def without_checks(self) -> Kernel:
+        """The same kernel without the flags of its checks."""
+        if self._without_checks is None:
             fn, n = self.fn, len(self.out_avals) - len(self.checks)
-            filling = None if self._filling is None else self._filling.quiet(n)
-            closed = None
-            if filling is None and self.traced is not None:
-                closed = tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
+            filled_pattern = None if self._filled_pattern is None else self._filled_pattern.with_first_results(n)
+            closed_jaxpr = None
+            if filled_pattern is None and self.traced is not None:
+                closed_jaxpr = tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
             without = lambda *args: fn(*args)[:n]  # noqa: E731
-            self._quiet = Kernel(self.name, without, self.in_avals, self.slot, closed=closed, filling=filling)
-        return self._quiet
+            self._without_checks = Kernel(
+                self.name, without, self.in_avals, self.slot, closed_jaxpr=closed_jaxpr, filled_pattern=filled_pattern
+            )
+        return self._without_checks
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"
@@ -231,7 +246,8 @@ class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
     __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
-                 "operand_names", "saved", "unsaved", "steps", "_sources", "_used", "blank", "derived", "inplace")  # fmt: skip
+                 "operand_names", "saved", "unsaved", "view_ops", "_dependencies",
+                 "_used_inputs", "undefined_outputs", "is_derivative", "inplace")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -248,12 +264,12 @@ class Entry:
         self.operand_names: tuple[str, ...] = ()  # of the inputs, in their order
         self.saved: dict[str, frozenset[str]] = {}  # see `op`
         self.unsaved = _NONE
-        self.steps: list[Any] | None = None  # of several views, for each the operation that makes it alone
-        self._sources: tuple[frozenset[int], ...] | None = None
-        self._used: frozenset[int] | None = None
-        self.derived = False  # is it the derivative of another?
+        self.view_ops: list[Any] | None = None  # of several views, for each the operation that makes it alone
+        self._dependencies: tuple[frozenset[int], ...] | None = None
+        self._used_inputs: frozenset[int] | None = None
+        self.is_derivative = False  # is it the derivative of another?
         self.inplace = False  # is its first operand written to?
-        self.blank: frozenset[int] = (
+        self.undefined_outputs: frozenset[int] = (
             frozenset()
         )  # of a derivative's derivative: outputs for what the derivative is not computed from
 
@@ -264,10 +280,10 @@ class Entry:
     def __repr__(self) -> str:
         return f"Entry({self.kernel!r}, static={self.static!r})"
 
-    def sources(self) -> tuple[frozenset[int], ...]:
+    def dependencies(self) -> tuple[frozenset[int], ...]:
         """For each output the inputs that it is computed from."""
-        if self._sources is None:
-            jaxpr = self.kernel.closed().jaxpr
+        if self._dependencies is None:
+            jaxpr = self.kernel.closed_jaxpr().jaxpr
             found: dict[Any, frozenset[int]] = {v: frozenset((i,)) for i, v in enumerate(jaxpr.invars)}
 
             def of(variables: Any) -> frozenset[int]:
@@ -275,14 +291,14 @@ class Entry:
 
             for eqn in jaxpr.eqns:
                 found.update(dict.fromkeys(eqn.outvars, of(eqn.invars)))
-            self._sources = tuple(of([v]) for v in jaxpr.outvars[: self.n_out])
-        return self._sources
+            self._dependencies = tuple(of([v]) for v in jaxpr.outvars[: self.n_out])
+        return self._dependencies
 
-    def used(self) -> frozenset[int]:
+    def used_inputs(self) -> frozenset[int]:
         """The inputs that an output is computed from."""
-        if self._used is None:
-            self._used = frozenset().union(*self.sources())
-        return self._used
+        if self._used_inputs is None:
+            self._used_inputs = frozenset().union(*self.dependencies())
+        return self._used_inputs
 
 
 def device_of(avals: list[Aval | None], default: DeviceSlot, op: str) -> DeviceSlot:

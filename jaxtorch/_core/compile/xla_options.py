@@ -47,23 +47,23 @@ def calls_python(jaxpr: Any) -> bool:
     )
 
 
-def is_deep(jaxpr: Any) -> bool:
+def has_high_rank(jaxpr: Any) -> bool:
     """Is any array in it of so many dimensions that YNNPACK's sums may fail?"""
     return any(
         any(v.aval.ndim >= YNN_DIMENSIONS for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "ndim"))
-        or any(map(is_deep, _core.jaxprs_in_params(eqn.params)))
+        or any(map(has_high_rank, _core.jaxprs_in_params(eqn.params)))
         for eqn in jaxpr.eqns
     )
 
 
-_HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
+_HALF_TYPES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
 
 
-def has_halves(jaxpr: Any) -> bool:
+def has_half_precision(jaxpr: Any) -> bool:
     """Is any array in it of half precision?"""
-    return any(getattr(v.aval, "dtype", None) in _HALVES for v in jaxpr.invars) or any(
-        any(getattr(v.aval, "dtype", None) in _HALVES for v in eqn.outvars)
-        or any(map(has_halves, _core.jaxprs_in_params(eqn.params)))
+    return any(getattr(v.aval, "dtype", None) in _HALF_TYPES for v in jaxpr.invars) or any(
+        any(getattr(v.aval, "dtype", None) in _HALF_TYPES for v in eqn.outvars)
+        or any(map(has_half_precision, _core.jaxprs_in_params(eqn.params)))
         for eqn in jaxpr.eqns
     )
 
@@ -109,14 +109,14 @@ def rounded(kernel: Any, slots: Sequence[int], first: int, env: list[Any], compu
     ]
 
 
-def sizes(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
+def count_equations(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
     """How many equations it has, those of loops' bodies once: in all, and without those of functions that it calls again."""
     seen = set() if seen is None else seen
     total = once = 0
     for eqn in jaxpr.eqns:
         inner = 0
         for body in _core.jaxprs_in_params(eqn.params):
-            of_body, its_once = sizes(body, seen)
+            of_body, its_once = count_equations(body, seen)
             inner += of_body
             once += 0 if id(body) in seen else its_once
             seen.add(id(body))
@@ -129,8 +129,8 @@ def chosen(kernels: Sequence[Any]) -> dict[str, Any] | None:
     """XLA's options for a program of these kernels; None for its defaults."""
     if not all(kernel.by_older_emitters for kernel in kernels):
         return None
-    size = sum(kernel.size for kernel in kernels)
-    once = sum(kernel.size_once for kernel in {*kernels})
+    size = sum(kernel.n_equations for kernel in kernels)
+    once = sum(kernel.n_distinct_equations for kernel in {*kernels})
     if size > OLDER_EMITTERS or once < (1 - REPEATED_KERNELS) * size:
         return None
     return OLDER if known(OLDER) else None
@@ -142,7 +142,7 @@ def with_rounding(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dic
     By default XLA leaves out roundings between fused operations. As PyTorch rounds, so would the results differ, and a number
     that is computed in two places could differ from itself: no element equals the maximum, and its gradient is lost.
     """
-    if any(kernel.halves for kernel in kernels) and known(ROUNDED):
+    if any(kernel.has_half_precision for kernel in kernels) and known(ROUNDED):
         return {**(options or {}), **ROUNDED}
     return options
 
@@ -150,7 +150,7 @@ def with_rounding(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dic
 def needed(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dict[str, Any] | None:
     """These options for a program of these kernels, with those without which it would fail or round otherwise."""
     options = with_rounding(options, kernels)
-    if any(kernel.deep for kernel in kernels) and known(PRODUCTS_ONLY):
+    if any(kernel.has_high_rank for kernel in kernels) and known(PRODUCTS_ONLY):
         return {**(options or {}), **PRODUCTS_ONLY}
     return options
 

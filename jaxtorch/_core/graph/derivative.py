@@ -34,7 +34,7 @@ from ..types.value import Aval
 from .half_precision import in_single
 from .nodes import node_type
 
-_DEAR = frozenset(
+_EXPENSIVE = frozenset(
     """dot_general ragged_dot_general conv_general_dilated sort gather scatter scatter-add scatter_add scatter_mul scatter_min
     scatter_max while scan cond fft rng_bit_generator random_bits threefry2x32 reduce_window reduce_window_max reduce_window_min
     reduce_window_sum select_and_scatter_add select_and_gather_add cumsum cumprod cummax cummin cumlogsumexp cholesky
@@ -52,12 +52,12 @@ class GradForm:
     kernel: the forward kernel, the entry's own when nothing extra has to be kept.
     roots:  what a node saves, as ("in", i), ("out", j) or ("extra", k).
     wanted: the indices of the inputs in `mask`.
-    idle:   names of what PyTorch's derivative does not save where these inputs, and no others, want a gradient.
+    not_needed: names of what PyTorch's derivative does not save where these inputs, and no others, want a gradient.
     kept:   roots that backward does without, but PyTorch's derivative saves: to overwrite them is an error there too.
     """
 
-    __slots__ = ("entry", "kernel", "roots", "idle", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra",
-                 "node_type", "_recover", "_tree", "_backwards", "_full", "_traced", "_filled")  # fmt: skip
+    __slots__ = ("entry", "kernel", "roots", "not_needed", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra",
+                 "node_type", "_recompute", "_vjp_tree", "_backwards", "_full_backwards", "_for_tracers", "_template")  # fmt: skip
 
     def __init__(self, entry: Entry, mask: int) -> None:
         self.entry = entry
@@ -67,20 +67,20 @@ class GradForm:
         self.out_avals = entry.kernel.out_avals[: entry.n_out]
         self.in_avals = entry.in_avals
         self._backwards: dict[Any, Entry] = {}
-        self._full: dict[Any, Entry] = {}
+        self._full_backwards: dict[Any, Entry] = {}
         self.node_type = node_type(self.name or "UnnamedBackward0")
-        self._traced: Any = None
-        self._recover: Any = None
-        self._tree: Any = None
-        self._filled: tuple[Any, Any] = (None, None)  # the template of this form, and the sizes that are filled in
+        self._for_tracers: Any = None
+        self._recompute: Any = None
+        self._vjp_tree: Any = None
+        self._template: tuple[Any, Any] = (None, None)  # the template of this form, and the sizes that are filled in
         names = {entry.operand_names[i] for i in self.wanted} if entry.saved else frozenset[str]()
-        self.idle = frozenset([n for n, of in entry.saved.items() if of and of.isdisjoint(names)])
+        self.not_needed = frozenset([n for n, of in entry.saved.items() if of and of.isdisjoint(names)])
         self._derive()
-        if any([kind == "in" and self._named(kind, k) & self.idle for kind, k in self.roots]):  # noqa: C419
-            self._settle()
-            self._filled = (None, None)
+        if any([kind == "in" and self._named(kind, k) & self.not_needed for kind, k in self.roots]):  # noqa: C419
+            self._differentiate()
+            self._template = (None, None)
             self._drop_unused()
-        saved = set(entry.saved) - self.idle
+        saved = set(entry.saved) - self.not_needed
         places = [("out", k) for k in range(self.n_out)] + [("in", k) for k in range(len(self.in_avals))]
         known = {*self.roots, *(places[self.n_out :] if self.has_extra else ())}
         self.kept = tuple([p for p in places if p not in known and self._named(*p) & saved]) if saved else ()
@@ -94,7 +94,7 @@ class GradForm:
 
     def is_unsaved(self, kind: str, k: int) -> bool:
         """Does PyTorch's derivative do without this input ("in") or output ("out")? Then overwriting it is no error."""
-        unsaved = self.entry.unsaved | self.idle
+        unsaved = self.entry.unsaved | self.not_needed
         return bool(unsaved) and not self._named(kind, k).isdisjoint(unsaved)
 
     def _drop_unused(self) -> None:
@@ -103,7 +103,7 @@ class GradForm:
         with x64():
             jaxpr = jax.make_jaxpr(backward.fn)(*[a.struct for a in backward.in_avals]).jaxpr
         used = partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1][: len(self.roots)]
-        avals, recover = self.saved_avals(), self._recover
+        avals, recover = self.saved_avals(), self._recompute
 
         def recover_from_used(saved: Any) -> list[Any]:
             given = iter(saved)
@@ -111,24 +111,33 @@ class GradForm:
                 [next(given) if u else jnp.zeros(a.shape, a.dtype.np) for u, a in zip(used, avals, strict=True)]
             )
 
-        self._recover = recover_from_used
+        self._recompute = recover_from_used
         self.roots = tuple([root for root, u in zip(self.roots, used, strict=True) if u])
 
     def _derive(self) -> None:
-        filling = self.entry.kernel._filling
-        template = getattr(filling, "template", None)
+        filled_pattern = self.entry.kernel._filled_pattern
+        template = getattr(filled_pattern, "template", None)
         mask = sum([1 << i for i in self.wanted])
-        filled = None if template is None else template.form(mask, filling.v)
+        filled = None if template is None else template.form(mask, filled_pattern.v)
         if filled is not None:
-            self.roots, self.has_extra, self._recover, self._tree = filled.roots, filled.pattern is not None, None, None
-            self._filled = filled, filling.v
-            self.kernel = self.entry.kernel if filled.pattern is None else self._kernel(None, filled.filling(filling.v))
+            self.roots, self.has_extra, self._recompute, self._vjp_tree = (
+                filled.roots,
+                filled.pattern is not None,
+                None,
+                None,
+            )
+            self._template = filled, filled_pattern.v
+            self.kernel = (
+                self.entry.kernel
+                if filled.pattern is None
+                else self._kernel(None, filled.forward_pattern(filled_pattern.v))
+            )
             if templates.MODE == "check":
-                derived, own = self._derive_now(), self.kernel
-                filled.compare(self.entry.name, filling.v, derived)
+                derived, own = self._derive_traced(), self.kernel
+                filled.compare(self.entry.name, filled_pattern.v, derived)
                 self.kernel = own
             return
-        derived = self._derive_now()
+        derived = self._derive_traced()
         if template is not None:
             n_visible = len(self.entry.kernel.out_avals)
 
@@ -136,21 +145,24 @@ class GradForm:
                 opens = self.entry.op is not None
                 return Derived(self.entry.name, _inlined(closed), structs, self.wanted, self.n_out, n_visible, opens)
 
-            self._filled = template.learn_form(mask, filling.v, derived, derive, self.kernel, self.n_out), filling.v
+            self._template = (
+                template.learn_form(mask, filled_pattern.v, derived, derive, self.kernel, self.n_out),
+                filled_pattern.v,
+            )
 
     def _derived(self) -> Derived:
         """The operation differentiated at these sizes."""
         entry = self.entry
-        closed = entry.kernel.traced if entry.kernel._filling is None else entry.kernel.trace()
+        closed = entry.kernel.traced if entry.kernel._filled_pattern is None else entry.kernel.trace()
         fn = entry.kernel.fn if closed is None else _inlined(closed)
         structs = [a.struct for a in entry.in_avals]
         n_visible = len(entry.kernel.out_avals)
         return Derived(entry.name, fn, structs, self.wanted, self.n_out, n_visible, entry.op is not None)
 
-    def _derive_now(self) -> Derived:
+    def _derive_traced(self) -> Derived:
         """Differentiate, and make this form of that."""
         found = self._derived()
-        self.roots, self._recover, self._tree, self.has_extra = (
+        self.roots, self._recompute, self._vjp_tree, self.has_extra = (
             found.roots,
             found.recover,
             found.tree,
@@ -160,28 +172,28 @@ class GradForm:
         self.kernel = self.entry.kernel if keep is None else self._kernel(keep, None)
         return found
 
-    def _kernel(self, keep: Any, filling: Any) -> Kernel:
+    def _kernel(self, keep: Any, filled_pattern: Any) -> Kernel:
         """The forward kernel that gives what backward needs besides."""
         entry = self.entry
         slot, checks = entry.kernel.slot, list(entry.kernel.checks)
         name = entry.name + "_fwd"
-        if filling is not None:
+        if filled_pattern is not None:
 
             def traced_now(*args: Any) -> Any:
                 return of_jaxpr(self._derived().kept(self.n_out, len(entry.kernel.out_avals)), name)(*args)
 
-            made = Kernel(name, traced_now, entry.in_avals, slot, checks, filling=filling)
+            made = Kernel(name, traced_now, entry.in_avals, slot, checks, filled_pattern=filled_pattern)
         else:  # by a kernel's own jaxpr, inputs that are handed back are copied
-            own = None if entry.kernel._filling is None and entry.kernel.traced is None else keep
+            own = None if entry.kernel._filled_pattern is None and entry.kernel.traced is None else keep
             made = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, own)
         made.guards = entry.kernel.guards
         return made
 
-    def _settle(self) -> None:
+    def _differentiate(self) -> None:
         """Differentiate a form whose forward kernel was filled in: a backward kernel is to be traced."""
-        if self._recover is None:
+        if self._recompute is None:
             roots, kernel = self.roots, self.kernel
-            self._derive_now()
+            self._derive_traced()
             self.kernel = kernel
             if roots != self.roots:
                 raise RuntimeError(
@@ -203,12 +215,12 @@ class GradForm:
                 raise
         return found
 
-    def traced(self) -> Any:
+    def for_tracers(self) -> Any:
         """The form for values that a JAX transformation traces, or with tangents: it runs the operation itself, whose derivatives
         JAX knows, instead of the forward kernel that was made by differentiating it."""
-        if self._traced is None:
-            self._traced = _TracedForm(self)
-        return self._traced
+        if self._for_tracers is None:
+            self._for_tracers = _TracedForm(self)
+        return self._for_tracers
 
     def saved_avals(self) -> list[Aval]:
         return [
@@ -220,20 +232,20 @@ class GradForm:
         outs, wanted, in_avals = self.out_avals, self.wanted, self.in_avals
         avals = (*self.saved_avals(), *[a for a, p in zip(outs, present, strict=True) if p])
 
-        recover, tree, n_saved = self._recover, self._tree, len(self.roots)
+        recover, tree, n_saved = self._recompute, self._vjp_tree, len(self.roots)
 
         def backward(*args: Any) -> tuple[Any, ...]:
             if recover is not None:
                 return _backward_of(tree, recover, n_saved, outs, wanted, in_avals, present)(*args)
-            self._settle()
-            return _backward_of(self._tree, self._recover, n_saved, outs, wanted, in_avals, present)(*args)
+            self._differentiate()
+            return _backward_of(self._vjp_tree, self._recompute, n_saved, outs, wanted, in_avals, present)(*args)
 
         single = in_single(backward, avals)
         name = self.name or self.entry.name + "_bwd"
-        form, v = self._filled
-        filling = None if form is None else form.backward_filling(present, v)
-        kernel = Kernel(name, single, avals, self.entry.kernel.slot, filling=filling)
-        if form is not None and filling is None:
+        form, v = self._template
+        filled_pattern = None if form is None else form.backward_pattern(present, v)
+        kernel = Kernel(name, single, avals, self.entry.kernel.slot, filled_pattern=filled_pattern)
+        if form is not None and filled_pattern is None:
 
             def symbolic(form: Any) -> Any:
                 fn = _backward_of(form.tree, form.recover, n_saved, form.outs, wanted, form.in_avals, present)
@@ -241,15 +253,15 @@ class GradForm:
                 return in_single(fn, tuple(types)), types
 
             form.learn_backward(present, v, kernel, symbolic)
-        elif filling is not None and templates.MODE == "check":
-            templates.compare(name, filling.closed(), unaliased(single, kernel.slot.device.type), avals)
+        elif filled_pattern is not None and templates.MODE == "check":
+            templates.compare(name, filled_pattern.closed_jaxpr(), unaliased(single, kernel.slot.device.type), avals)
         return self._as_derivative(Entry(self.entry.op, kernel, None, self.entry.static), present)
 
     def _as_derivative(self, made: Entry, present: tuple[bool, ...]) -> Entry:
-        made.grad_name, made.derived = self.name, True
-        if self.entry.derived:
-            used = frozenset[int]().union(*[s for s, p in zip(self.entry.sources(), present, strict=True) if p])
-            made.blank = frozenset([k for k, i in enumerate(self.wanted) if i not in used])
+        made.grad_name, made.is_derivative = self.name, True
+        if self.entry.is_derivative:
+            used = frozenset[int]().union(*[s for s, p in zip(self.entry.dependencies(), present, strict=True) if p])
+            made.undefined_outputs = frozenset([k for k, i in enumerate(self.wanted) if i not in used])
         return made
 
     def full_backward(self, present: tuple[bool, ...]) -> Entry:
@@ -257,7 +269,7 @@ class GradForm:
 
         Used under `create_graph` where an extra root, which has no history of its own, would cut the graph.
         """
-        found = self._full.get(present)
+        found = self._full_backwards.get(present)
         if found is not None:
             return found
         fn, n_out, n_in = self.entry.kernel.fn, self.n_out, len(self.in_avals)
@@ -279,7 +291,7 @@ class GradForm:
         avals = [*in_avals, *[a for a, p in zip(outs, present, strict=True) if p]]
         single = in_single(backward, tuple(avals))
         kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
-        found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
+        found = self._full_backwards[present] = Entry(self.entry.op, kernel, None, self.entry.static)
         return self._as_derivative(found, present)
 
 
@@ -336,7 +348,17 @@ class _TracedForm(GradForm):
     __slots__ = ()
 
     def __init__(self, form: GradForm) -> None:
-        for name in ("entry", "idle", "wanted", "n_out", "name", "out_avals", "in_avals", "node_type", "_full"):
+        for name in (
+            "entry",
+            "not_needed",
+            "wanted",
+            "n_out",
+            "name",
+            "out_avals",
+            "in_avals",
+            "node_type",
+            "_full_backwards",
+        ):
             setattr(self, name, getattr(form, name))
         self.kernel = form.entry.kernel
         self.roots, self.kept = tuple([("in", i) for i in range(len(form.in_avals))]), ()
@@ -486,13 +508,13 @@ def _bind(eqn: Any, inputs: list[Any]) -> Any:
     return outs if eqn.primitive.multiple_results else [outs]
 
 
-def _is_dear(eqn: Any) -> bool:
+def _is_expensive(eqn: Any) -> bool:
     """Is what it gives kept rather than computed again? A function with stated derivatives (`rules.derivatives`) is what it calls."""
     if eqn.primitive.name == "custom_jvp_call":
-        return any(map(_is_dear, eqn.params["call_jaxpr"].eqns))
+        return any(map(_is_expensive, eqn.params["call_jaxpr"].eqns))
     if eqn.primitive.name in ("jit", "pjit"):
-        return any(map(_is_dear, eqn.params["jaxpr"].eqns))
-    return eqn.primitive.name in _DEAR or bool(eqn.effects)
+        return any(map(_is_expensive, eqn.params["jaxpr"].eqns))
+    return eqn.primitive.name in _EXPENSIVE or bool(eqn.effects)
 
 
 def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, int], ...], list[Any], Any]:
@@ -527,7 +549,7 @@ def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, i
             roots[v] = ("out", outputs[v])
         else:
             eqn = producer[v]
-            if _is_dear(eqn):
+            if _is_expensive(eqn):
                 roots[v] = ("extra", len(extras))
                 extras.append(v)
             else:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compile.kernel import define
+from ..compile.kernel import function_from_text
 from .blas import matmul
 from .numpy_program import Doubt, NumpyProgram, Step
 from .numpy_rules import RULES, UFUNCS
@@ -38,7 +38,9 @@ def kernel_written(program: NumpyProgram) -> Callable[..., list[Any]]:
         for name, place in zip(writer._kernel(program, given), program.outputs, strict=True)
     ]
     body = "".join(f"    {line}\n" for line in writer.lines)
-    return define(f"def call({', '.join(given)}):\n{body}    return [{', '.join(outs)}]", writer.scope, "call")
+    return function_from_text(
+        f"def call({', '.join(given)}):\n{body}    return [{', '.join(outs)}]", writer.scope, "call"
+    )
 
 
 def _own(x: Any) -> Any:
@@ -84,7 +86,7 @@ class _Writer:
             "def call(a):\n    try:\n        with errstate(all='ignore'):\n"
             f"{body}            return [{', '.join(outs)}]\n    except Doubt:\n        return None"
         )
-        return define(text, self.scope, "call")
+        return function_from_text(text, self.scope, "call")
 
     def _known(self, thing: Any) -> str:
         """A name for something that stays the same from call to call."""

@@ -63,12 +63,16 @@ def suits(kernel: Any) -> bool:
         kernel.cold_limit = 0
         if kernel.name.startswith(_BY_LAST_DIGITS):
             kernel.traced = None
-        filling = getattr(kernel, "_filling", None)
-        traced = kernel.traced if filling is None else filling.pattern.closed if kernel._traces else None
+        filled_pattern = getattr(kernel, "_filled_pattern", None)
+        traced = kernel.traced if filled_pattern is None else filled_pattern.pattern.closed if kernel._traces else None
         if traced is not None and not traced.effects:
-            program = _made_ready(kernel, filling)
+            program = _made_ready(kernel, filled_pattern)
             cost = math.inf if program is None else program.cost
-            kernel.cost = cost if math.isfinite(cost) else elements(filling.closed().jaxpr if filling else traced.jaxpr)
+            kernel.cost = (
+                cost
+                if math.isfinite(cost)
+                else elements(filled_pattern.closed_jaxpr().jaxpr if filled_pattern else traced.jaxpr)
+            )
             if program is not None and program.exact and program.largest <= HOST_ELEMENTS:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(
@@ -83,11 +87,11 @@ def is_next(kernel: Any) -> bool:
     return suits(kernel) and kernel.cold_runs < kernel.cold_limit
 
 
-def _made_ready(kernel: Any, filling: Any) -> NumpyProgram | None:
+def _made_ready(kernel: Any, filled_pattern: Any) -> NumpyProgram | None:
     """The kernel for NumPy; None where that has not all of it."""
     try:
-        if filling is not None:
-            return filling.on_numpy()
+        if filled_pattern is not None:
+            return filled_pattern.on_numpy()
         return NumpyProgram(kernel.traced)
     except NoRule:
         return None
@@ -212,7 +216,7 @@ def quick_runs(line: str, kernels: list[Any]) -> int:
             later = later or others == kernels
             alike = its_names == names or (later and {*its_names} == {*names})
             _Process.changing = _Process.changing or (alike and other == line and others != kernels)
-    size = sum(kernel.size for kernel in kernels)
+    size = sum(kernel.n_equations for kernel in kernels)
     _Process.changing = _Process.changing or _makes_ever_new(line, kernels, size > LONG_PROGRAM)
     _Process.compiled = True
     if not _Process.changing and size <= (LONG_PROGRAM if are_small(kernels) else HUGE_PROGRAM):

@@ -39,7 +39,7 @@ def evaluate(kernel: Kernel, arrays: list[Any]) -> list[Any]:
     program = _programs.get(kernel)
     try:
         if program is None:
-            program = _programs[kernel] = NumpyProgram(kernel.closed())
+            program = _programs[kernel] = NumpyProgram(kernel.closed_jaxpr())
         with np.errstate(all="ignore"):
             return program.run(arrays, careful=False)
     except (NoRule, NotImplementedError):

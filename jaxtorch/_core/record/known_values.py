@@ -119,8 +119,8 @@ def _made_by(program: Any, slot: int) -> tuple[Kernel, list[int], int] | None:
 def _on_numpy(kernel: Kernel) -> NumpyProgram | None:
     if kernel not in _programs:
         try:
-            filled = kernel._filling  # a new size of a known operation is not traced for this
-            _programs[kernel] = NumpyProgram(kernel.closed()) if filled is None else filled.on_numpy()
+            filled = kernel._filled_pattern  # a new size of a known operation is not traced for this
+            _programs[kernel] = NumpyProgram(kernel.closed_jaxpr()) if filled is None else filled.on_numpy()
         except (NoRule, NotImplementedError):
             _programs[kernel] = None
     return _programs[kernel]

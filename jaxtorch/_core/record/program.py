@@ -76,7 +76,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
             capture.overheard()
             return emit(kernel, values, True)
     if kernel.checks and _is_fine(kernel, values):
-        kernel = kernel.quiet()
+        kernel = kernel.without_checks()
         outs = None if record_in_c is None else record_in_c(kernel, values)
         if outs is not None:
             return outs

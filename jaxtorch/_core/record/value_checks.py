@@ -203,7 +203,7 @@ _flags: dict[Kernel, _OnHost | None] = {}
 def _on_host(kernel: Kernel) -> _OnHost | None:
     """A kernel's flags alone; None where NumPy has not all of them, or takes long. Guarded ones may: errors alone ask for them."""
     if kernel not in _flags:
-        closed = kernel.closed()
+        closed = kernel.closed_jaxpr()
         only = tracing.with_results(closed, closed.jaxpr.outvars[len(closed.jaxpr.outvars) - len(kernel.checks) :])
         _, used = partial_eval.dce_jaxpr(only.jaxpr, [True] * len(only.jaxpr.outvars))
         try:

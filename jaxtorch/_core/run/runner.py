@@ -23,9 +23,9 @@ from jax.core import Tracer
 
 from .. import native
 from ..compile import allocator, embedding_products, xla_options
-from ..compile.channels_last import lowered
+from ..compile.channels_last import rewritten_for_cpu
 from ..compile.context import at_top, caching, x64
-from ..compile.kernel import Kernel, define
+from ..compile.kernel import Kernel, function_from_text
 from ..host import tiering, writers
 from ..host.transfer import Numbers, apart, fetched, is_first, on_cpu
 from ..tuning import CACHED, COMPILE_AFTER, COPIED_BY_XLA, FOLLOWERS, PROGRAM_WRITTEN_AFTER, RELEASE_BEFORE
@@ -90,7 +90,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     else:
         executable_limit.made_room()
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
-            outs = kernel.alone(*[_placed(a, kernel.slot) for a in arrays])
+            outs = kernel.compiled(*[_placed(a, kernel.slot) for a in arrays])
             outs = [_kept(o, kernel.slot) for o in outs]
     made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
     if not traced:
@@ -451,7 +451,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
                     arguments.append(a)
                 outs = tiering.outputs(kernel, arguments, cheap)
             if outs is None:
-                outs = kernel.alone(*[env[s] for s in slots])
+                outs = kernel.compiled(*[env[s] for s in slots])
             env[first : first + len(outs)] = outs
             for s in dead:
                 env[s] = None
@@ -466,7 +466,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
     """Compile a structure whole and run it once. `quickly`: with little effort, for so many runs."""
     begun = time.perf_counter()
-    if sum(kernel.size for kernel, _, _ in structure.plan.steps) >= RELEASE_BEFORE:
+    if sum(kernel.n_equations for kernel, _, _ in structure.plan.steps) >= RELEASE_BEFORE:
         allocator.release()  # of what came before: the compiler takes much
     options = xla_options.of_these_known(tiering.QUICK_OPTIONS) if quickly else None
     call = structure.call = _whole(slot, structure.plan, structure.packed, options)
@@ -495,7 +495,11 @@ def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
     """The live results of a plan whose inputs stand in `env`, at their slots."""
     computed: set[int] = set()
     for kernel, slots, first in plan.steps:
-        given = xla_options.rounded(kernel, slots, first, env, computed) if kernel.halves else [env[s] for s in slots]
+        given = (
+            xla_options.rounded(kernel, slots, first, env, computed)
+            if kernel.has_half_precision
+            else [env[s] for s in slots]
+        )
         for k, o in enumerate(kernel.jitted(*given)):
             env[first + k] = o
     return [env[s] for s in plan.live]
@@ -538,10 +542,10 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: state_packing.Packed | None, op
 
     kernels = [kernel for kernel, _, _ in plan.steps]
     if slot.name == "cpu" and native.available() and embedding_products.may_pay(plan.steps):
-        program = embedding_products.mapped(program)
-    deep = any(kernel.deep for kernel in kernels)
-    if deep or any(kernel.lowered for kernel in kernels):
-        program = lowered(program, deep)
+        program = embedding_products.with_mapped_tables(program)
+    high_rank = any(kernel.has_high_rank for kernel in kernels)
+    if high_rank or any(kernel.has_convolution for kernel in kernels):
+        program = rewritten_for_cpu(program, high_rank)
     if options is None:
         options = xla_options.chosen(kernels)
     options = xla_options.needed(options, kernels)
@@ -559,6 +563,6 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: state_packing.Packed | None, op
     parts += [f"a[{len(kinds)}]"] if taken else []
     for n, numbers in enumerate(used):
         parts.append(f"vector{n}({', '.join(f'a[{i}]' for i in numbers.positions)})")
-    call = define(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")
+    call = function_from_text(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")
     needs_the_last = bool(given_up) and slot.name == "cpu"  # a step that takes over what the one before it made
     return memory_gate.waiting(call) if needs_the_last and memory_gate.are_large(plan.avals().values()) else call

@@ -21,7 +21,7 @@ from typing import Any
 from ..compile import symbolic_sizes, tracing
 from ..compile.context import x64
 from ..compile.jaxpr_patterns import Pattern, filler, same, without_numbers
-from ..compile.kernel import Kernel, define, unaliased
+from ..compile.kernel import Kernel, function_from_text, unaliased
 from ..compile.symbolic_sizes import Scope, let_go
 from ..host.numpy_pattern import NumpyPattern, alike
 from ..host.numpy_program import NumpyProgram
@@ -139,7 +139,7 @@ def _like(aval: Aval, shape: tuple[Any, ...]) -> Aval:
 # -- what is filled in
 
 
-class Filling:
+class FilledPattern:
     """A pattern with the numbers that a kernel is to have; `template`: where a forward kernel's derivative forms are."""
 
     __slots__ = ("pattern", "v", "like", "template")
@@ -147,7 +147,7 @@ class Filling:
     def __init__(self, pattern: Pattern, v: tuple[int, ...], like: Any, template: Template | None = None) -> None:
         self.pattern, self.v, self.like, self.template = pattern, v, like, template
 
-    def closed(self) -> Any:
+    def closed_jaxpr(self) -> Any:
         return self.pattern.filled(self.v)
 
     def facts(self) -> Any:
@@ -163,15 +163,15 @@ class Filling:
             pattern.on_numpy = self._numpy_pattern()
         found, holds = pattern.on_numpy
         if found is None or not _is_so(holds, self.v):
-            return NumpyProgram(self.closed())
+            return NumpyProgram(self.closed_jaxpr())
         program = found.filled(self.v)
-        if MODE == "check" and not alike(program, NumpyProgram(self.closed())):
-            raise AssertionError(f"what is filled in for NumPy differs: {self.closed()}")
+        if MODE == "check" and not alike(program, NumpyProgram(self.closed_jaxpr())):
+            raise AssertionError(f"what is filled in for NumPy differs: {self.closed_jaxpr()}")
         return program
 
     def _numpy_pattern(self) -> tuple[NumpyPattern | None, Any]:
         closed = self.pattern.closed
-        plain = NumpyProgram(self.closed())
+        plain = NumpyProgram(self.closed_jaxpr())
         with deciding(self.pattern.scope, "on NumPy") as decided:
             made = NumpyPattern(closed)
             holds = _holds(decided())
@@ -179,14 +179,14 @@ class Filling:
                 return made, holds
         return None, None
 
-    def quiet(self, n: int) -> Filling:
+    def with_first_results(self, n: int) -> FilledPattern:
         """The same with the first `n` results alone."""
-        return Filling(self.pattern.quiet(n), self.v, None)
+        return FilledPattern(self.pattern.with_first_results(n), self.v, None)
 
 
 def _holds(conditions: Any) -> Callable[[Any], bool]:
     text = " and ".join([f"({c})" for c in conditions]) or "True"
-    return define(f"def holds(v):\n    return {text}", {}, "holds")
+    return function_from_text(f"def holds(v):\n    return {text}", {}, "holds")
 
 
 def _is_so(holds: Callable[[Any], bool], v: Any) -> bool:
@@ -264,7 +264,7 @@ class Template:
 
     def kernel(self, name: str, body: Any, flat: tuple[Aval, ...], slot: Any, v: tuple[int, ...]) -> Kernel:
         makers = [_Maker(body, name, flat, i, at_once) for i, at_once in enumerate(self.at_once)]
-        made = Kernel(name, body.fn, flat, slot, makers, filling=Filling(self.pattern, v, self.like, self))
+        made = Kernel(name, body.fn, flat, slot, makers, filled_pattern=FilledPattern(self.pattern, v, self.like, self))
         body.kind = self.kind
         body.raised[:] = [(None, make, within) for make, within in zip(makers, self.withins(v), strict=True)]
         if MODE == "check":
@@ -331,9 +331,9 @@ class FormTemplate:
         self.whole = Pattern(derived.closed, template.scope)
         self.backwards: dict[Any, tuple[Pattern, Any, Kernel] | None] = {}
 
-    def filling(self, v: Any) -> Filling:
+    def forward_pattern(self, v: Any) -> FilledPattern:
         assert self.pattern is not None
-        return Filling(self.pattern, v, self.like)
+        return FilledPattern(self.pattern, v, self.like)
 
     def compare(self, name: str, v: Any, derived: Any) -> None:
         """AssertionError where this is not what differentiating the operation at these sizes gives."""
@@ -347,10 +347,10 @@ class FormTemplate:
         n = len(self.template.like.out_avals)
         return without_numbers(self.whole.filled(v), n), without_numbers(derived.closed, n)
 
-    def backward_filling(self, present: Any, v: Any) -> Filling | None:
+    def backward_pattern(self, present: Any, v: Any) -> FilledPattern | None:
         """For a backward kernel at these sizes, if there is a pattern."""
         found = self.backwards.get(present)
-        return Filling(found[0], v, found[2]) if found is not None and _is_so(found[1], v) else None
+        return FilledPattern(found[0], v, found[2]) if found is not None and _is_so(found[1], v) else None
 
     def learn_backward(self, present: Any, v: Any, kernel: Kernel, symbolic: Callable[[FormTemplate], Any]) -> None:
         """A backward kernel was traced: trace it with symbols. symbolic: its function and types in extents."""
@@ -365,7 +365,7 @@ class FormTemplate:
                 closed = tracing.traced(kernel.name, fn, [a.struct for a in avals])
             pattern = Pattern(closed, template.scope)
             holds = _holds(decided())
-            if _is_so(holds, v) and _agree(kernel.name, pattern.filled(v), kernel.closed()):
+            if _is_so(holds, v) and _agree(kernel.name, pattern.filled(v), kernel.closed_jaxpr()):
                 self.backwards[present] = pattern, holds, kernel
 
 
@@ -438,7 +438,7 @@ class Met:
             if not _is_so(made.holds, self.v):
                 unclear(like.name, [*scope.conditions])
                 self.family.tries += 0.75  # the next sizes may be more like the example
-            elif _agree(like.name, pattern.filled(self.v), like.closed()):
+            elif _agree(like.name, pattern.filled(self.v), like.closed_jaxpr()):
                 return made
         except Exception as error:  # whatever a body or JAX makes of such sizes: they are traced as ever
             unclear(like.name, error)

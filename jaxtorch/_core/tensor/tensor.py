@@ -304,7 +304,7 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     if form is None:
         form = grad_form(entry, mask)
     if form.has_extra and ("duals" in watch or any([is_tracer(v.array) for v in values])):  # noqa: C419
-        form = form.traced()
+        form = form.for_tracers()
     if watch and capture.staging is not None:
         capture.staging.graded = form.kernel, form.wanted, operands
     outs = emit(form.kernel, values) if not form.kernel.checks else _emit_checked(form.kernel, values)

@@ -46,13 +46,13 @@ puts: dict[Any, Any] = {}
 
 def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, base: Tensor, op: Any) -> Any:
     """Emit a view operation: its results share the memory of `base`, its first operand."""
-    if several_in_c is not None and entry.steps and not mask and len(values) == 1 and entry.pack is not None:
+    if several_in_c is not None and entry.view_ops and not mask and len(values) == 1 and entry.pack is not None:
         key = entry, base._layout
         shown = _shown.get(key)
         if shown is None:
             if len(_shown) >= CACHED:
                 _shown.clear()
-            shown = _shown[key] = [(_layout(base, step), (step,)) for step in entry.steps]
+            shown = _shown[key] = [(_layout(base, step), (step,)) for step in entry.view_ops]
         made = several_in_c(base, entry.kernel, values, shown, entry.grad_name)
         if made is not None:
             return made if entry.pack is tuple else entry.pack(list(made))
@@ -65,10 +65,10 @@ def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, bas
         return out
     if not out:
         check_place(base)
-    steps = entry.steps
+    steps = entry.view_ops
     if steps is None or numbers:
         arguments = _arguments(op, entry.static, numbers)
-        steps = entry.steps = [rule.several(base._value.aval, j, **arguments) for j in range(len(out))]
+        steps = entry.view_ops = [rule.several(base._value.aval, j, **arguments) for j in range(len(out))]
     for t, step in zip(out, steps, strict=True):
         _join(t, base, alias, step, entry.grad_name)
     return out

@@ -256,7 +256,7 @@ def _rule(kernel: Kernel, places: tuple[int, ...]) -> tuple[Entry, tuple[int, ..
     avals = (*kernel.in_avals, *[kernel.in_avals[i] for i in places])
     try:
         derivative = Kernel(kernel.name + "_jvp", along, avals, kernel.slot)
-        if _only_backward(derivative.closed().jaxpr):
+        if _only_backward(derivative.closed_jaxpr().jaxpr):
             raise NotImplementedError("only a rule for reverse mode is known")
         made = Entry(None, derivative, tuple)
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -294,7 +294,7 @@ def _follow(
         tangents = [_fitting(tangent_of(values[i], open_), values[i].aval) for i in places]
         tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
         if tracked:
-            used = entry.used()
+            used = entry.used_inputs()
             if not any([i in used and _smooth(a) for i, a in enumerate(kernel.in_avals)]):  # noqa: C419
                 tracked = {}  # a linear function: to a product's tangent PyTorch counts both factors
         own: list[Any] = values
