@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from jaxtorch._core.record.kernel_hook import asking
+from jaxtorch._core.record.kernel_hook import intercepting_kernels
 from parity import candidate
 
 PRODUCTS = ("aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten.convolution.default",
@@ -92,7 +92,7 @@ def test_what_is_saved_is_not_computed_again():
             counts[name] = counts.get(name, 0) + 1
             return run()
 
-        with asking(count):
+        with intercepting_kernels(count):
             gradients(t, functools.partial(t.utils.checkpoint.create_selective_checkpoint_contexts, policy))
         return counts
 

@@ -336,9 +336,9 @@ def test_fork_rng_restores_the_stream():
 
 
 def test_every_draw_on_the_host_is_announced(monkeypatch):
-    """`on_draw` sees each array, and calling the same method again from the same state gives it again."""
+    """`draw_observer` sees each array, and calling the same method again from the same state gives it again."""
     seen = []
-    monkeypatch.setattr(core_random, "on_draw", lambda *call: seen.append(call))
+    monkeypatch.setattr(core_random, "draw_observer", lambda *call: seen.append(call))
     jaxtorch.manual_seed(2)
     jaxtorch.rand(3)
     jaxtorch.empty(4).normal_()

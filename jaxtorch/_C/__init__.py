@@ -125,7 +125,7 @@ def _get_cudnn_enabled() -> bool:
 
 def _current_graph_task_id() -> int:
     """The number of the backward pass that runs now, the innermost one; -1 outside."""
-    return _backward.under_way[-1].number if _backward.under_way else -1
+    return _backward.running_passes[-1].number if _backward.running_passes else -1
 
 
 def _is_alias_of(a: Tensor, b: Tensor) -> bool:
@@ -148,11 +148,11 @@ def _current_autograd_node() -> Any:
 
     Found among the frames that Python is in, so that the pass does not have to keep it anywhere.
     """
-    frame = sys._getframe(1) if _backward.under_way else None
+    frame = sys._getframe(1) if _backward.running_passes else None
     while frame is not None:
-        if frame.f_code is _backward._Walk.visit.__code__:
+        if frame.f_code is _backward._BackwardPass.visit.__code__:
             return _tape.shown(frame.f_locals["node"])
-        if frame.f_code is _backward._Walk.finish_leaf.__code__:
+        if frame.f_code is _backward._BackwardPass.finish_leaf.__code__:
             return _tape.accumulator(frame.f_locals["leaf"])
         frame = frame.f_back
     return None

@@ -10,7 +10,7 @@ from .._core.record.program import force
 from .._core.tensor import numpy_sharing
 from .._core.tensor.storage import Alias, Storage
 from .._core.tensor.tensor import Tensor, wrap
-from .._core.tensor.views import find_place
+from .._core.tensor.views import regenerate_grad_fn
 from .._core.types.value import Value
 from .capturing import alive, with_memory
 from .graph_node import Passage
@@ -38,7 +38,7 @@ class Border:
                 self._lend(storage)
         for t in unique:
             t._read()
-            find_place(t)
+            regenerate_grad_fn(t)
         known = [*others, *[t._grad for t in [*others, *unique] if t._grad is not None]]
         elsewhere = {id(t._alias.storage) for t in known if type(t._alias) is Alias}
         self._parts = [

@@ -159,7 +159,7 @@ class Capture:
         finally:
             self.nested -= 1
 
-    def drew(self, array: Any, source: Any, method: Any, args: tuple[Any, ...]) -> None:
+    def observe_draw(self, array: Any, source: Any, method: Any, args: tuple[Any, ...]) -> None:
         """A generator gave numbers."""
         self.drawn.append((array, source, method, args))
 
@@ -345,13 +345,13 @@ def record(call: Callable[[], Any], work: Capture, begun: Callable[[], None], th
     with runner.lock:
         work.begin()
         begun()
-        engine.active, before = work, generator.on_draw
-        generator.on_draw = work.drew
+        engine.active, before = work, generator.draw_observer
+        generator.draw_observer = work.observe_draw
     try:
         return call()
     finally:
         then.enter_context(runner.lock)
-        engine.active, generator.on_draw = None, before
+        engine.active, generator.draw_observer = None, before
 
 
 def settle(work: Capture, result: Any, guards: Guards) -> Captured:

@@ -54,7 +54,7 @@ class _CompiledNode(node_type("CompiledFunctionBackward")):
         """The gradients of the call's inputs."""
         if mode.graph:
             raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
-        return self.graph.backward(self.checked(), grads)
+        return self.graph.backward(self.saved_values(), grads)
 
 
 _CompiledNode.__name__ = "CompiledFunctionBackward"
@@ -139,12 +139,12 @@ class Graph:
         given = [t for t, p in zip(outs, present, strict=True) if p]
         seeds = [_zeros(t._value.aval) for t in given]
         roots = [(t, wrap(s)) for t, s in zip(given, seeds, strict=True)]
-        into = backward.Capture(leaves)
+        into = backward.GradientTargets(leaves)
         watcher = _Watcher()
-        engine.active, drawing = watcher, generator.on_draw
-        generator.on_draw = watcher.drew
+        engine.active, drawing = watcher, generator.draw_observer
+        generator.draw_observer = watcher.observe_draw
         try:
-            backward.run(roots, retain_graph=True, create_graph=False, capture=into)
+            backward.run(roots, retain_graph=True, create_graph=False, targets=into)
             recorded, slot.program = slot.program, None
         except (
             Exception
@@ -152,7 +152,7 @@ class Graph:
             slot.program = None
             raise Uncapturable(f"its backward raises {type(error).__name__}") from None
         finally:
-            engine.active, generator.on_draw = None, drawing
+            engine.active, generator.draw_observer = None, drawing
         if watcher.reason is not None or recorded is None:
             raise Uncapturable(watcher.reason or "its backward computes nothing")
         try:
@@ -260,7 +260,7 @@ class _Watcher:
     def uncover(self, storage: Any) -> None:
         """Backward asks for memory: a program of its own makes all that it needs."""
 
-    def drew(self, *_: Any) -> None:
+    def observe_draw(self, *_: Any) -> None:
         """Backward drew random numbers, which a program would repeat."""
         self.broke("its backward draws random numbers")
 
@@ -272,7 +272,7 @@ def _leaves(roots: list[Any]) -> list[Any]:
     for node in sorted(nodes_below(roots), key=lambda n: -n.seq):
         if node.pre_hooks or node.post_hooks or node.node_pre_hooks or node.retains:
             raise Uncapturable("a hook waits on the graph of a tensor inside")
-        for edge in backward.as_they_arrive(node):
+        for edge in backward.edges_in_torch_order(node):
             t = None if edge is None else edge[0]
             if t is not None and not isinstance(t, Node):
                 found.pop(id(t), None)

@@ -11,7 +11,7 @@ from .._core.autograd.hook_results import GradDtype
 from .._core.compile.kernel import Entry, Kernel
 from .._core.define.op import functions
 from .._core.dispatch import torch_dispatch
-from .._core.graph.nodes import Node, Nowhere, begun, leaf_hooks, shown
+from .._core.graph.nodes import GradientSink, Node, entered_kinds, leaf_hooks, shown
 from .._core.random import jax_draws
 from .._core.run import capture
 from .._core.tensor import aliasing, views
@@ -100,7 +100,7 @@ def _require(self: Tensor, requires_grad: bool) -> Tensor:
         alias.own = self._rg = bool(requires_grad)
         self._node = None
         if alias.base._rg and not alias.own:
-            views.belong_nowhere(self)
+            views.drop_gradients(self)
         return self
     self._rg = bool(requires_grad)
     if alias is not None:
@@ -157,7 +157,7 @@ MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated
 def _get_grad_fn(self: Tensor) -> Any:
     if self._alias is not None:
         aliasing.check_place(self)
-        views.find_place(self)
+        views.regenerate_grad_fn(self)
     return shown(self._node)
 
 
@@ -197,7 +197,7 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; what it returns, if anything, replaces the gradient."""
     if not _get_requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if _get_grad_fn(self) is not None or type(self._node) in begun:
+    if _get_grad_fn(self) is not None or type(self._node) in entered_kinds:
         hooks = self._node.output_hooks(self._index)
     else:
         if self._hooks is None:
@@ -308,7 +308,7 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
         )
     if retain_graph is None:
         retain_graph = create_graph
-    capture = None
+    targets = None
     if inputs is not None:
         inputs = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "_fields") else tuple(inputs)
         if not inputs:
@@ -318,8 +318,8 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
         for t in inputs:
             if isinstance(t, Tensor):
                 retain_grad(t)
-        capture = engine.Capture(list(inputs), accumulate=True)
-    engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
+        targets = engine.GradientTargets(list(inputs), accumulate=True)
+    engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, targets=targets)
     program = default_device().slot.program
     if program is not None:
         program.backwards += 1
@@ -352,7 +352,7 @@ def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Ten
             aval = target.form.out_avals[index] if isinstance(target, Node) else target._value.aval
         else:
             aval = t._value.aval
-            if not _get_requires_grad(t) or type(t._node) is Nowhere:
+            if not _get_requires_grad(t) or type(t._node) is GradientSink:
                 ungraded = i if ungraded < 0 else ungraded
                 if g is None:
                     continue

@@ -20,7 +20,7 @@ from .._core.tensor.tensor import Tensor, from_host, wrap
 from .._core.transforms import forward_mode, vmap
 from .._core.types import dtypes
 from .._core.types.device import cpu, default_device
-from .._core.types.grad_mode import UNKNOWN, refuse_taped, state, watch
+from .._core.types.grad_mode import UNKNOWN, restart_untaped, state, watch
 from .._core.types.reference_counts import LISTED, counted
 from .._core.types.warn_once import scalar_with_gradient
 from .._ops.indexing.getitem import rows_on_host
@@ -273,7 +273,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     if runner.is_tracer(t._read().array):
         return _transformed(t)
     if state.taped or vmap.is_mapped(t._read()):  # JAX's tracers know at which levels they are
-        refuse_taped(UNKNOWN)
+        restart_untaped(UNKNOWN)
     aval = t._value.aval
     try:
         node = t.grad_fn

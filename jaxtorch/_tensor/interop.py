@@ -20,7 +20,7 @@ from .._core.transforms import vmap
 from .._core.types import dtypes
 from .._core.types.device import cpu, resolve
 from .._core.types.device import device as device_named
-from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.grad_mode import UNKNOWN, restart_untaped, state
 from .._core.types.value import Value, aval_of
 from .._ops.creation import from_data
 from ._members import Members
@@ -37,7 +37,7 @@ def to_jax(t: Tensor) -> jax.Array:
     """
     value = need_tensor(t, "to_jax", "t")._read()
     if vmap.is_mapped(value):
-        refuse_taped(UNKNOWN)
+        restart_untaped(UNKNOWN)
     array = t._array()
     value.owned = False  # the user can see the buffer, so it must never be donated
     if isinstance(array, np.ndarray):

@@ -20,7 +20,7 @@ from .._core.run.traced_kernels import follows_tangents
 from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import Tensor
 from .._core.transforms.vmap import is_mapped
-from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.grad_mode import UNKNOWN, restart_untaped, state
 from .._tensor.interop import from_jax, to_jax
 from . import _function_vmap
 from ._function_results import check_gradients, fitted
@@ -31,7 +31,7 @@ def is_traced(args: Any) -> bool:
     for a in args:
         if isinstance(a, Tensor):
             if not is_sparse(a) and is_mapped(a._read()):
-                refuse_taped(UNKNOWN)
+                restart_untaped(UNKNOWN)
             if is_traced(a._parts) if is_sparse(a) else is_tracer(a._read().array):  # pyright: ignore[reportAttributeAccessIssue]
                 return True
         elif (

@@ -16,7 +16,7 @@ from .._core.run.runner import is_tracer
 from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import Tensor
 from .._core.transforms import vmap
-from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.grad_mode import UNKNOWN, restart_untaped, state
 from .._core.types.value import Mapped, Value
 from .._tensor.interop import from_jax, to_jax
 
@@ -50,7 +50,7 @@ def owner(args: Any) -> Any:
     """The innermost trace that one of the arguments belongs to."""
     arrays = [a._read().array for a in jax.tree.leaves(args, is_leaf=_is_tensor) if isinstance(a, Tensor)]
     if Mapped in [type(a) for a in arrays]:
-        refuse_taped(UNKNOWN)
+        restart_untaped(UNKNOWN)
     traces = [a._trace for a in arrays if is_tracer(a)]
     trace = _core.trace_ctx.trace
     while not any(t is trace or getattr(t, "tag", t) is getattr(trace, "tag", trace) for t in traces):
@@ -153,7 +153,7 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
     trees = _pytree()
     leaves, spec = trees.tree_flatten(args)
     over = [isinstance(x, Tensor) and not is_sparse(x) and vmap.is_mapped_at(level, x._read()) for x in leaves]
-    whole = [vmap.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
+    whole = [vmap.remove_batch_dim(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
     before = [x._read() if m else None for x, m in zip(whole, over, strict=True)]
     dims = [0 if m else None for m in over]
     working, info = state.working, VmapInfo(level.size, level.randomness)
@@ -172,10 +172,10 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
         i = known.get(id(o)) if d is not None else None
         if i is not None:  # an argument handed back, which the rule may have written to
             if o._read() is not before[i]:
-                leaves[i]._write(vmap.put(level, o._read()))
+                leaves[i]._write(vmap.add_batch_dim_to_value(level, o._read()))
             made.append(leaves[i])
         else:
-            made.append(o if d is None else vmap.enter(level, o.movedim(d, 0)))
+            made.append(o if d is None else vmap.add_batch_dim(level, o.movedim(d, 0)))
     return trees.tree_unflatten(made, out_spec)
 
 

@@ -151,10 +151,10 @@ def grad(
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    capture = _engine.Capture([t._parts[-1] if _is_sparse(t) else t for t in inputs])
-    _engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
+    targets = _engine.GradientTargets([t._parts[-1] if _is_sparse(t) else t for t in inputs])
+    _engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, targets=targets)
     found: list[Any] = []
-    for position, (t, g) in enumerate(zip(inputs, capture.found, strict=True)):
+    for position, (t, g) in enumerate(zip(inputs, targets.found, strict=True)):
         if g is not None and _is_sparse(t):
             g = t._gradient(g)
         if g is None:

@@ -14,7 +14,7 @@ from .._core.define.op import functions
 from .._core.graph import nodes
 from .._core.tensor.aliasing import check_history
 from .._core.tensor.sparse_value import is_sparse
-from .._core.tensor.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
+from .._core.tensor.tensor import INFERENCE_SAVED, Tensor, apply_pack_hook, count_write, is_inference, wrap
 from .._core.transforms import forward_mode
 from .._core.types.grad_mode import Anomaly, state, watch
 from .._running.install import shown
@@ -89,7 +89,7 @@ class BackwardCFunction(nodes.Node):
             return self._for_jvp
         if self._freed:
             self.saved = None
-            self.checked()
+            self.saved_values()
         if self._saved is None:
             return tuple(self._to_save)
         found: list[Tensor | None] = []
@@ -132,7 +132,7 @@ class BackwardCFunction(nodes.Node):
                 place: Any = outputs.get(id(t))
                 if place is None and t._rg and not is_sparse(t):
                     place = (t._node or t, t._index)
-                kept.append((_Unpack(packed_by(pack, t.detach()), unpack), None, place))
+                kept.append((_Unpack(apply_pack_hook(pack, t.detach()), unpack), None, place))
             elif not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"
@@ -151,7 +151,7 @@ class BackwardCFunction(nodes.Node):
             self._freed = True
         self._saved = None
 
-    unasked = True
+    runs_without_gradients = True
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """Run the user's backward on tensors, and hand back one gradient for each edge."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-from .._core.autograd.backward import edge_of, under_way
+from .._core.autograd.backward import edge_of, running_passes
 from .._core.graph.nodes import AccumulateGrad, public_edge
 from .._core.graph.nodes import Node as _Node
 from .._core.tensor.tensor import Tensor, kept_value, wrap
@@ -175,7 +175,7 @@ def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any
 
     def make(i: int) -> Any:
         def hook(grad: Tensor) -> None:
-            walk = under_way[-1]
+            walk = running_passes[-1]
             if not rounds or rounds[-1].walk() is not walk:
                 rounds[:] = [_Round(weakref.ref(walk), walk.reaches(places) if mode == "all" else 1, [None] * count)]
             now = rounds[-1]

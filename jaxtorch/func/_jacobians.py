@@ -14,7 +14,7 @@ from .._core.random import jax_draws
 from .._core.run import traced_kernels
 from .._core.tensor.sparse_value import refuse_compressed
 from .._core.tensor.tensor import Tensor
-from .._core.types.grad_mode import Untaped, state
+from .._core.types.grad_mode import RestartUntaped, state
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
@@ -133,7 +133,7 @@ def _jacobian(
                 return [array_of(t) for t in found], [*map(array_of, more), *written]
 
             if make is None:  # the caller knows another way
-                raise Untaped
+                raise RestartUntaped
             blocks, rest = make(outputs, [arrays[i] for i in problem.moving])
             return [*blocks, *rest]
 

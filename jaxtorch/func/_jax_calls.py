@@ -28,7 +28,7 @@ from .._core.tensor.tensor import Tensor, wrap
 from .._core.transforms import forward_mode
 from .._core.transforms.staging import Traced, traced
 from .._core.types import dtypes
-from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.grad_mode import UNKNOWN, restart_untaped, state
 from .._core.types.value import Value, aval_of
 from .._tensor.interop import from_jax, to_jax
 from ..utils._pytree import TreeSpec
@@ -216,7 +216,7 @@ class Watch:
     def same_numbers(self) -> Iterator[None]:
         """Context in which the function draws what it drew in that call."""
         if self.drawn:
-            with jax_draws.repeating(self.drawn):
+            with jax_draws.replaying_draws(self.drawn):
                 yield
             return
         engine = default_generator.engine
@@ -326,7 +326,7 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
 def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list[Tensor]:
     """`differentiable` for tensors with tangents (`forward_ad`): the function runs twice, with the same random numbers."""
     if forward_mode.level is not None and forward_mode.level.outer is not None:
-        refuse_taped(UNKNOWN)
+        restart_untaped(UNKNOWN)
     tangents = [forward_mode.tangent_of(t._read()) for t in tensors]
     moving = [i for i, t in enumerate(tangents) if t is not None]
     n = len(tensors)

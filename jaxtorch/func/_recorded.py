@@ -17,7 +17,7 @@ import numpy as np
 from jax._src import core as _core
 
 from .._core.autograd import backward, node_hooks
-from .._core.autograd.targets import Capture
+from .._core.autograd.targets import GradientTargets
 from .._core.define.op import functions
 from .._core.graph import nodes
 from .._core.random import jax_draws
@@ -29,7 +29,7 @@ from .._core.tensor.tensor import Tensor, wrap
 from .._core.transforms import forward_mode, vmap
 from .._core.transforms.vmap import Level
 from .._core.transforms.write_journal import Journal
-from .._core.types.grad_mode import Untaped, state
+from .._core.types.grad_mode import RestartUntaped, state
 from .._core.types.value import Value, aval_of
 
 WRITTEN = (
@@ -67,7 +67,7 @@ def by_tape(taped: Callable[[], Any], by_jax: Callable[[], Any]) -> Any:
     with Journal() as journal:
         try:
             return taped()
-        except Untaped:
+        except RestartUntaped:
             pass
     journal.undo()
     return _by_jax(by_jax)
@@ -135,8 +135,8 @@ class Argument(nodes.Node):
         return [grads[0]]
 
 
-nodes.hidden.add(Argument)
-nodes.begun.add(Argument)
+nodes.hidden_kinds.add(Argument)
+nodes.entered_kinds.add(Argument)
 
 
 class Problem:
@@ -235,7 +235,7 @@ class Problem:
         """RuntimeError for a view of what depends on the inputs that was made under no_grad."""
         for o in outs:
             base = None if o._alias is None else o._alias.base
-            if type(o._node) is nodes.Nowhere and base is not None and self.reaches_inside(base):
+            if type(o._node) is nodes.GradientSink and base is not None and self.reaches_inside(base):
                 raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
 
     def pulled(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> list[Tensor | None]:
@@ -244,8 +244,8 @@ class Problem:
         if not roots:
             return [None] * len(self.nodes)
         self.refuse_views([o for o, _ in roots])
-        wanted = Capture([(n, 0) for n in self.nodes])
-        backward.run(roots, retain_graph=keep, create_graph=graph, capture=wanted)
+        wanted = GradientTargets([(n, 0) for n in self.nodes])
+        backward.run(roots, retain_graph=keep, create_graph=graph, targets=wanted)
         return wanted.found
 
     def full(self, grads: list[Tensor | None]) -> list[Tensor]:
@@ -300,14 +300,14 @@ def jacobian(
             v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
             begin += a.numel
             row = wrap(v) if n == total else wrap(v).narrow(0, first, n)
-            rows.append(row[0] if level is None else vmap.enter(level, row))
+            rows.append(row[0] if level is None else vmap.add_batch_dim(level, row))
         with _at_work(level):
             grads = problem.pulled(smooth, rows, True, graph)
         for part, g, x in zip(parts, grads, inputs, strict=True):
             if g is None:
                 part.append(functions["zeros_like"](x.detach()).expand((n, *x.shape)))
             else:
-                part.append(g[None] if level is None else vmap.leave(level, g))
+                part.append(g[None] if level is None else vmap.remove_batch_dim(level, g))
     joined = [p[0] if len(p) == 1 else functions["cat"](p) if p else None for p in parts]
     blocks, begin = [], 0
     for o in outs:
@@ -386,7 +386,7 @@ def _written_by_then(primals: list[Tensor], moving: list[Tensor], before: list[V
     """Context of a function whose error leaves written what it had written by then."""
     try:
         yield
-    except Untaped:
+    except RestartUntaped:
         raise
     except Exception:
         with forward_mode.beneath(forward_mode.level):
@@ -433,7 +433,7 @@ def columns(
         for p in primals:
             a = p._read().aval
             v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
-            tangents.append(vmap.enter(level, wrap(v)))
+            tangents.append(vmap.add_batch_dim(level, wrap(v)))
             begin += a.numel
         moving = _moving(primals, tangents)
         before = [h._read() for h in moving]
@@ -444,11 +444,11 @@ def columns(
         forward_mode.leave()
     if any(one_of(level, h) for h in moving):
         raise RuntimeError(WRITTEN)
-    more = [vmap.leave(level, x)[0] if one_of(level, x) else x for x in more]
+    more = [vmap.remove_batch_dim(level, x)[0] if one_of(level, x) else x for x in more]
     _written(primals, moving, before)
     blocks = []
     for o, t in zip(outs, moves, strict=True):
-        whole, begin = None if t is None else vmap.leave(level, t), 0
+        whole, begin = None if t is None else vmap.remove_batch_dim(level, t), 0
         for x in primals:
             n = x._read().aval.numel
             if whole is None:
@@ -469,7 +469,7 @@ def map_over(
     """`run` for one example of the tensors with a dimension to map; `run` returns what `leave` has made of its results."""
     given = []
     for x, d in zip(leaves, dims, strict=True):
-        given.append(x if d is None else vmap.enter(level, x.movedim(d, 0) if d else x))
+        given.append(x if d is None else vmap.add_batch_dim(level, x.movedim(d, 0) if d else x))
     before = [h._read() if d is not None else None for h, d in zip(given, dims, strict=True)]
     try:
         with _at_work(level):
@@ -490,7 +490,7 @@ def _write_examples(
     """Give the arguments that a mapped function wrote to their new content."""
     for x, d, h, v in zip(leaves, dims, given, before, strict=True):
         if d is not None and h._read() is not v:
-            new = vmap.leave(level, h)
+            new = vmap.remove_batch_dim(level, h)
             new = new.movedim(0, d) if d else new
             _rewrite(x, new, h._rg)
 
@@ -563,7 +563,7 @@ def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: 
     """
     if whole is not None and -whole.ndim <= d < whole.ndim:
         return whole if d % whole.ndim == begin % whole.ndim else whole.movedim(begin, d)
-    made = vmap.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
+    made = vmap.remove_batch_dim(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
     if among is not None:
         made = _as_view(t, made, *among)
     if not -made.ndim <= d < made.ndim:

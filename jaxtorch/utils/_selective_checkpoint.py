@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.compile.kernel import Kernel
-from .._core.record.kernel_hook import asking
+from .._core.record.kernel_hook import intercepting_kernels
 from .._core.tensor.tensor import Tensor, wrap
 from .._core.types import grad_mode
 from .._core.types.value import Value
@@ -66,10 +66,10 @@ class _Mode:
 
     def __init__(self, policy: Callable[..., Any], decided: Any, recompute: bool, mutable: bool) -> None:
         self.policy, self.decided, self.recompute, self.mutable = policy, decided, recompute, mutable
-        self.open: list[tuple[asking, dict[Any, int]]] = []
+        self.open: list[tuple[intercepting_kernels, dict[Any, int]]] = []
 
     def __enter__(self) -> None:
-        context = asking(self.again if self.recompute else self.first)
+        context = intercepting_kernels(self.again if self.recompute else self.first)
         self.open.append((context, defaultdict(int)))
         context.__enter__()
 

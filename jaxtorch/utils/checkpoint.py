@@ -208,11 +208,11 @@ class _Drawn:
                 )
             return array
 
-        before, generator.repeating = generator.repeating, repeat
+        before, generator.draw_replayer = generator.draw_replayer, repeat
         try:
             yield
         finally:
-            generator.repeating = before
+            generator.draw_replayer = before
 
 
 def _states(devices: list[int]) -> list[Tensor]:
@@ -350,7 +350,7 @@ class _Frame:
             self.arrived.append(grad._read())
 
     def unpack(self, holder: _Holder) -> Tensor:
-        number = engine.under_way[-1].number if engine.under_way else None
+        number = engine.running_passes[-1].number if engine.running_passes else None
         computed = self.computed.get(number) if number is not None else None
         if computed is None:
             computed = self._run_again()

@@ -19,7 +19,7 @@ from jax.extend import core as jex_core
 from .._core.compile.context import x64
 from .._core.compile.kernel import Kernel
 from .._core.compile.tracing import EXPANDED, expanded
-from .._core.record.kernel_hook import asking
+from .._core.record.kernel_hook import intercepting_kernels
 from .._core.types.grad_mode import watch
 from .._core.types.value import Value
 from .._library import operators
@@ -59,7 +59,7 @@ class FlopCounterMode:
         self.flop_counts.clear()
         self._calls: list[tuple[Any, str]] = []
         self._used: dict[int, list[_Product]] = {}
-        context = asking(self._asked)
+        context = intercepting_kernels(self._asked)
         context.__enter__()
         left = register_module_forward_hook(self._left, always_call=True)
         self._open.append((context, register_module_forward_pre_hook(self._entered), left))

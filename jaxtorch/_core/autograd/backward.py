@@ -18,20 +18,20 @@ from typing import Any
 from ..compile.kernel import Entry, Kernel
 from ..graph import nodes
 from ..graph.derivative import GradForm
-from ..graph.nodes import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks
+from ..graph.nodes import OF_LAYERS, GradientSink, Node, NodeHook, leaf_hooks
 from ..record import deferred_errors
 from ..record.program import emit
 from ..run.capture import unobserved
 from ..tensor import tensor as _tensor
 from ..tensor.sparse_value import NoContent, SparseValue, add_values, dense_value, is_sparse
-from ..tensor.views import find_place, own_copy
+from ..tensor.views import own_copy, regenerate_grad_fn
 from ..transforms import vmap
 from ..tuning import NESTED_BACKWARDS
 from ..types.grad_mode import Anomaly, in_another_thread, no_grad, state, watch
 from ..types.value import Aval, Value
-from .held_gradients import keep, let_go
+from .held_gradients import keep, release_all
 from .node_hooks import after_node, before_node, copied, copy_entry, graded_outputs, pre_hooks, tensors, through_hooks
-from .targets import Capture, edge_of
+from .targets import GradientTargets, edge_of
 
 _sums: dict[Aval, Entry] = {}
 
@@ -46,10 +46,10 @@ def _sum_entry(aval: Aval) -> Entry:
     return entry
 
 
-class _Plain:
+class _ValueGradients:
     """Gradients as values, without a graph of their own."""
 
-    graph = shown = False
+    graph = dispatched = False
 
     @staticmethod
     def add(a: Value, b: Value) -> Value:
@@ -72,7 +72,7 @@ class _Plain:
     @staticmethod
     def run(node: Node, grads: list[Any]) -> Any:
         form: GradForm = node.form
-        saved = node.checked()
+        saved = node.saved_values()
         while True:
             try:
                 if len(grads) == 1:
@@ -95,11 +95,11 @@ class _Plain:
 _ONE = (True,)
 
 
-class _Graph:
+class _TensorGradients:
     """Gradients as tensors, recorded with their own gradients (`create_graph=True`)."""
 
     graph = True
-    shown = False
+    dispatched = False
 
     @staticmethod
     def add(a: Any, b: Any) -> Any:
@@ -118,18 +118,18 @@ class _Graph:
     @staticmethod
     def run(node: Node, grads: list[Any]) -> Any:
         form: GradForm = node.form
-        saved = node.checked()
+        saved = node.saved_values()
         present = tuple([g is not None for g in grads])
         given = [g for g in grads if g is not None]
         edges = dict(zip(form.wanted, node.edges, strict=True))
         if form.has_extra:
             entry = form.full_backward(present)
             inputs = saved[len(form.roots) : len(form.roots) + len(form.in_avals)]
-            operands = [_with_history(_readable(form, v, "in", i), edges.get(i)) for i, v in enumerate(inputs)]
+            operands = [_with_history(_savable(form, v, "in", i), edges.get(i)) for i, v in enumerate(inputs)]
         else:
             entry = form.backward(present)
             operands = [
-                _with_history(_readable(form, v, kind, k), edges.get(k) if kind == "in" else (node, k))
+                _with_history(_savable(form, v, kind, k), edges.get(k) if kind == "in" else (node, k))
                 for v, (kind, k) in zip(saved, form.roots, strict=False)
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
@@ -151,7 +151,7 @@ class _Graph:
         )
 
 
-def _readable(form: Any, v: Value, kind: str, k: int) -> Value:
+def _savable(form: Any, v: Value, kind: str, k: int) -> Value:
     """A saved value as the node of a gradient may keep it: what PyTorch does not save may have been written over, then as now."""
     if v.guard is None or not getattr(form, "is_unsaved", _checked)(kind, k):
         return v
@@ -174,31 +174,31 @@ def _with_history(v: Value, edge: Any) -> Any:
     return t
 
 
-dispatched: Any = None
+dispatched_gradients: Any = None
 """(create_graph): how gradients are computed where a mode's `__torch_dispatch__` sees them. Set by dispatch/torch_dispatch.py."""
 
 
-def _way(create_graph: bool) -> Any:
+def _gradients_as(create_graph: bool) -> Any:
     """How gradients are computed: as values, as tensors with a history, or as a mode's `__torch_dispatch__` sees them."""
     if "dispatch" in watch:
-        return dispatched(create_graph) or (_Graph if create_graph else _Plain)
-    return _Graph if create_graph else _Plain
+        return dispatched_gradients(create_graph) or (_TensorGradients if create_graph else _ValueGradients)
+    return _TensorGradients if create_graph else _ValueGradients
 
 
-_behind_entries: dict[tuple[Aval, Aval], Entry] = {}
+_tied_entries: dict[tuple[Aval, Aval], Entry] = {}
 
 
-def _behind(root: Value, g: Any) -> Any:
+def _tied_to_root(root: Value, g: Any) -> Any:
     """A root's gradient, which depends on the root where that may have failed (record/deferred_errors.py). With it all that
     backward computes does, from operands alone too."""
     if not deferred_errors.concerns(root) or is_sparse(g) or g.__class__ is SparseValue:
         return g
     v: Any = g if g.__class__ is Value else g._read()
-    entry = _behind_entries.get((v.aval, root.aval))
+    entry = _tied_entries.get((v.aval, root.aval))
     if entry is None:
         with unobserved():
             kernel = Kernel("behind", lambda g, root: (g,), (v.aval, root.aval), v.aval.slot)
-        entry = _behind_entries[v.aval, root.aval] = Entry(None, kernel, None)
+        entry = _tied_entries[v.aval, root.aval] = Entry(None, kernel, None)
     made = emit(entry.kernel, [v, root])[0]
     if v is g:
         return made
@@ -210,40 +210,40 @@ def run(
     *,
     retain_graph: bool,
     create_graph: bool,
-    capture: Capture | None,
-    apart: bool = False,
+    targets: GradientTargets | None,
+    in_new_thread: bool = False,
 ) -> None:
     """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places.
 
     apart: in a thread of its own, whose stack is empty.
     """
-    if under_way and not apart and len(under_way) % NESTED_BACKWARDS == 0:
+    if running_passes and not in_new_thread and len(running_passes) % NESTED_BACKWARDS == 0:
         again = functools.partial(
-            run, retain_graph=retain_graph, create_graph=create_graph, capture=capture, apart=True
+            run, retain_graph=retain_graph, create_graph=create_graph, targets=targets, in_new_thread=True
         )
         return in_another_thread(lambda: again(roots))
     starts = [(edge_of(place), place, g) for place, g in roots]
-    walk = (_MappedWalk if vmap.used else _Walk)(_way(create_graph), retain_graph, capture)
-    if capture is not None:
-        capture.mark_needed([edge[0] for edge, _, _ in starts])
-    if leaf_hooks or walk.mode.shown:
-        walk.expect([edge for edge, _, _ in starts])
+    walk = (_MappedBackwardPass if vmap.used else _BackwardPass)(_gradients_as(create_graph), retain_graph, targets)
+    if targets is not None:
+        targets.mark_needed([edge[0] for edge, _, _ in starts])
+    if leaf_hooks or walk.mode.dispatched:
+        walk.count_gradients_of_leaves([edge for edge, _, _ in starts])
     walk.roots = [edge for edge, _, _ in starts]
     before = state.grad, state.capturing
     try:  # at once: Ctrl-C may come with any call
-        state.grad, state.capturing = create_graph, capture is not None
-        under_way.append(walk)
+        state.grad, state.capturing = create_graph, targets is not None
+        running_passes.append(walk)
         for edge, place, g in starts:
-            if capture is not None and len(starts) > 1 and not capture.wants(edge):
+            if targets is not None and len(starts) > 1 and not targets.leads_to_target(edge):
                 continue  # a root alone has the hooks of its tensor run in any case
             given = walk.mode.of_tensor(g)
-            if not isinstance(place, tuple) and not walk.mode.shown:
-                given = _behind(place._read(), given)
+            if not isinstance(place, tuple) and not walk.mode.dispatched:
+                given = _tied_to_root(place._read(), given)
             if isinstance(edge[0], Node):
                 walk.send(*edge, keep(g, given, apart=False) if edge[0].pre_hooks else given)
             else:
                 walk.send(*edge, keep(g, given) if edge[0]._hooks else _unshared(given))
-            walk.arrived([edge])
+            walk.edges_done([edge])
         heap, buffers, visit, node = walk.heap, walk.buffers, walk.visit, None
         try:
             while heap:
@@ -254,90 +254,90 @@ def run(
             raise
         for leaf, g in list(walk.leaves.values()):
             walk.finish_leaf(leaf, g)
-        if capture is not None:
-            capture.found = list(tensors(capture.found, walk.mode))
+        if targets is not None:
+            targets.found = list(tensors(targets.found, walk.mode))
         for callback in walk.callbacks:
             callback()
     finally:
         state.grad, state.capturing = before
-        if walk in under_way:
-            under_way.remove(walk)
-        if not under_way:
-            let_go()
+        if walk in running_passes:
+            running_passes.remove(walk)
+        if not running_passes:
+            release_all()
 
 
 def queue_callback(callback: Any) -> None:
     """Call `callback()` when the backward pass that runs now, the outermost one, has given all leaves their gradients."""
-    if not under_way:
+    if not running_passes:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    under_way[0].callbacks.append(callback)
+    running_passes[0].callbacks.append(callback)
 
 
 _numbers = itertools.count()
-under_way: list[_Walk] = []
+running_passes: list[_BackwardPass] = []
 """The backward passes that run now, innermost last."""
 
 
-class _Walk:
+class _BackwardPass:
     """One backward pass under way.
 
     buffers: the gradients that have arrived at each node on the heap.
     leaves:  those that have arrived at leaves, which take them at the end; or, where leaves have hooks, as soon as
-             `waiting` says that no more will come.
+             `remaining` says that no more will come.
     """
 
-    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "lacking", "callbacks",
+    __slots__ = ("mode", "retain", "targets", "buffers", "heap", "leaves", "remaining", "roots", "some_missing", "callbacks",
                  "number", "__weakref__")  # fmt: skip
 
-    def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
+    def __init__(self, mode: Any, retain: bool, targets: GradientTargets | None) -> None:
         self.mode = mode
         self.retain = retain
-        self.capture = capture
+        self.targets = targets
         self.buffers: dict[Any, list[Any]] = {}
         self.heap: list[tuple[int, Any]] = []  # no two nodes have the same number
         self.leaves: dict[int, tuple[Any, Any]] = {}
-        self.waiting: dict[int, int] | None = None
+        self.remaining: dict[int, int] | None = None
         self.roots: list[Any] = []
         self.callbacks: list[Any] = []
         self.number = next(_numbers)
-        self.lacking = False  # is there a node on the heap that no gradient may come to?
+        self.some_missing = False  # is there a node on the heap that no gradient may come to?
 
     def reaches(self, places: list[Any]) -> int:
         """How many of these (node, output) and (leaf, 0) this pass comes to, with a gradient or without."""
-        capture, seen, stack = self.capture, set[int](), list(self.roots)
+        targets, seen, stack = self.targets, set[int](), list(self.roots)
         while stack:
             edge = stack.pop()
-            if edge is None or (capture is not None and not capture.wants(edge)):
+            if edge is None or (targets is not None and not targets.leads_to_target(edge)):
                 continue
             target = edge[0]
             if id(target) in seen:
                 continue
             seen.add(id(target))
-            if isinstance(target, Node) and (capture is None or id(target) in capture.needed):
+            if isinstance(target, Node) and (targets is None or id(target) in targets.needed):
                 stack.extend(target.edges)
         return sum([id(target) in seen for target, _ in places])
 
-    def expect(self, roots: list[Any]) -> None:
+    def count_gradients_of_leaves(self, roots: list[Any]) -> None:
         """Count the gradients that each leaf will get."""
-        self.waiting = waiting = {}
-        capture = self.capture
+        self.remaining = waiting = {}
+        targets = self.targets
         seen: set[int] = set()
         stack = list(roots)
         while stack:
             edge = stack.pop()
-            if edge is None or (capture is not None and not capture.wants(edge)):
+            if edge is None or (targets is not None and not targets.leads_to_target(edge)):
                 continue
             target = edge[0]
             if not isinstance(target, Node):
                 waiting[id(target)] = waiting.get(id(target), 0) + 1
             elif id(target) not in seen:
                 seen.add(id(target))
-                if capture is None or id(target) in capture.needed:
+                if targets is None or id(target) in targets.needed:
                     stack.extend(target.edges)
 
-    def arrived(self, edges: Any) -> None:
+    def edges_done(self, edges: Any) -> None:
         """Gradients, or their absence, have been sent along these edges: finish the leaves that wait for no more."""
-        waiting = self.waiting
+        waiting = self.remaining
         if waiting is None:
             return
         for edge in edges:
@@ -358,50 +358,50 @@ class _Walk:
                 seen.add(id(target))
                 if isinstance(target, Node):
                     stopped.extend([end for end in target.ends if end is not None])
-        if self.capture is None:
+        if self.targets is None:
             for leaf, g in list(self.leaves.values()):
                 if id(leaf) not in seen:
                     self.finish_leaf(leaf, g)
 
     def visit(self, node: Any, grads: list[Any]) -> None:
-        mode, capture = self.mode, self.capture
-        runs = capture is None or id(node) in capture.needed or (capture.accumulate and capture.holds(node))
-        if runs and capture is not None:
-            capture.take(node, grads)  # as it comes, before hooks: they run as a part of the node
+        mode, targets = self.mode, self.targets
+        runs = targets is None or id(node) in targets.needed or (targets.accumulate and targets.has_output_wanted(node))
+        if runs and targets is not None:
+            targets.record(node, grads)  # as it comes, before hooks: they run as a part of the node
         if node.pre_hooks is not None or node.retains is not None:
             before_node(node, grads, mode)
-        if not runs and capture is not None:
-            capture.take(node, grads)
+        if not runs and targets is not None:
+            targets.record(node, grads)
             return
         if node.node_pre_hooks:
             pre_hooks(node, grads, mode)
         own = node.run_values
-        if self.lacking and not node.unasked and all(g is None for g in grads):
+        if self.some_missing and not node.runs_without_gradients and all(g is None for g in grads):
             results = [None] * len(node.ends)
         elif watch and Anomaly.enabled:
             results = _run_watched(node, grads, mode)
         else:
             results = own(mode, grads) if own is not None else mode.run(node, grads)
         if node.post_hooks:
-            if capture is not None:
+            if targets is not None:
                 results = [
-                    g if edge is not None and capture.wants(edge) else None
+                    g if edge is not None and targets.leads_to_target(edge) else None
                     for g, edge in zip(results, node.edges, strict=True)
                 ]
             results = after_node(node, grads, results, mode)
         if not self.retain:
             node.release()
         send, indices = self.send, node.indices
-        if capture is None and indices is None:
+        if targets is None and indices is None:
             for end, g in zip(node.ends, results, strict=True):
                 if end is not None:
-                    send(end, 0, g) if g is not None else self.lack(end)
+                    send(end, 0, g) if g is not None else self.send_none(end)
         else:
             for edge, g in zip(node.edges, results, strict=True):
-                if edge is not None and (capture is None or capture.wants(edge)):
-                    send(edge[0], edge[1], g) if g is not None else self.lack(edge[0])
-        if self.waiting is not None:
-            self.arrived(as_they_arrive(node))
+                if edge is not None and (targets is None or targets.leads_to_target(edge)):
+                    send(edge[0], edge[1], g) if g is not None else self.send_none(edge[0])
+        if self.remaining is not None:
+            self.edges_done(edges_in_torch_order(node))
 
     def send(self, target: Any, index: int, g: Any) -> None:
         """Add a gradient to the place an edge leads to."""
@@ -415,34 +415,34 @@ class _Walk:
             before = self.leaves.get(id(target))
             self.leaves[id(target)] = (target, g if before is None else self.mode.add(before[1], g))
 
-    def lack(self, target: Any) -> None:
+    def send_none(self, target: Any) -> None:
         """No gradient comes along an edge. A node is visited even so: functions of the user's and hooks run without."""
         if isinstance(target, Node) and target not in self.buffers:
-            self.lacking = True
+            self.some_missing = True
             self.buffers[target] = [None] * target.form.n_out
             heapq.heappush(self.heap, (-target.seq, target))
 
     def finish_leaf(self, leaf: Any, g: Any) -> None:
         """Give a leaf its gradient, if one came: to `.grad`, or to the caller of `autograd.grad`."""
-        mode, capture = self.mode, self.capture
-        asked = capture is None or id(leaf) in capture.by_leaf  # a root need not be
-        alone = asked and (capture is None or capture.accumulate)
+        mode, targets = self.mode, self.targets
+        asked = targets is None or id(leaf) in targets.by_leaf  # a root need not be
+        alone = asked and (targets is None or targets.accumulate)
         if leaf._hooks:
             hooks = leaf._hooks.values()
             hooks = sorted(hooks, key=_of_node) if alone else [h for h in hooks if not _of_node(h)]
             g = through_hooks(hooks, g, mode)
         if not asked:
             return
-        if capture is not None:
-            for position in capture.by_leaf[id(leaf)]:
-                capture.found[position] = g
+        if targets is not None:
+            for position in targets.by_leaf[id(leaf)]:
+                targets.found[position] = g
             if not alone:
                 return
         if not leaf._rg:
             return  # it has ceased to require one
         if g is not None:
-            find_place(leaf)
-            if leaf._node is not None and type(leaf._node) is not Nowhere:
+            regenerate_grad_fn(leaf)
+            if leaf._node is not None and type(leaf._node) is not GradientSink:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             accumulate(leaf, g, mode)
         if leaf._post_hooks:
@@ -460,7 +460,7 @@ def _refuse_result(result: Any) -> None:
     raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
-def as_they_arrive(node: Any) -> list[Any]:
+def edges_in_torch_order(node: Any) -> list[Any]:
     """A node's edges in the order in which PyTorch's reach the leaves: in linear layers the bias comes before the weight."""
     edges, names = node.edges, getattr(getattr(node.form, "entry", None), "operand_names", ())
     if "weight" in names and "bias" in names and node.form.name not in OF_LAYERS:
@@ -470,7 +470,7 @@ def as_they_arrive(node: Any) -> list[Any]:
     return edges
 
 
-class _MappedWalk(_Walk):
+class _MappedBackwardPass(_BackwardPass):
     """One where gradients may leave functions that were mapped (transforms/vmap.py)."""
 
     __slots__ = ()
@@ -490,7 +490,7 @@ def _of_node(hook: Any) -> bool:
 def accumulate(t: Any, g: Any, mode: Any) -> None:
     """Add a gradient to a tensor's `.grad`: in place, unless a graph is being made."""
     old = t._grad
-    if mode.shown:
+    if mode.dispatched:
         mode.accumulate(t, g)
     elif old is None and watch and not mode.graph:
         t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
@@ -507,7 +507,7 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
                 old.add_(mode.to_tensor(g))
         except NoContent:
             if is_sparse(old) and type(g) is not SparseValue:
-                t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
+                t._grad = _ValueGradients.to_tensor(add_values(mode.of_tensor(old), g))
             else:
                 with no_grad():
                     old.add_(mode.to_tensor(g))
@@ -539,7 +539,7 @@ def _unshared(g: Any) -> Any:
     return own_copy(g) if g.__class__ is Value else g
 
 
-def called(node: Node, grads: tuple[Any, ...]) -> Any:
+def call_node(node: Node, grads: tuple[Any, ...]) -> Any:
     """What `grad_fn(*grads)` gives: the gradients of a node's inputs, each apart, with a history where gradients are enabled."""
     if node.run_values is not None:
         raise TypeError(f"'{type(node).__name__}' object is not callable")
@@ -549,11 +549,11 @@ def called(node: Node, grads: tuple[Any, ...]) -> Any:
     for i, g in enumerate(grads):
         if g is not None and not isinstance(g, _tensor.Tensor):
             raise TypeError(f"argument {i} is not a Variable")
-    mode, given = _way(state.grad), dict(zip(taking, grads, strict=True))
+    mode, given = _gradients_as(state.grad), dict(zip(taking, grads, strict=True))
     values = [None if given.get(k) is None else mode.of_tensor(given[k]) for k in range(node.form.n_out)]
     found = dict(zip(node.form.wanted, tensors(mode.run(node, values), mode), strict=True))
     shown = tuple([found.get(i) for i in node.inputs()])
     return shown[0] if len(shown) == 1 else shown
 
 
-nodes.run_alone = called
+nodes.call_node = call_node

@@ -17,7 +17,7 @@ _HELD_BY: dict[
 ] = {}  # id of the value that goes on: (the tensor, what it read, that value)
 
 
-def hand_out(g: Any, mode: Any) -> Any:
+def tensor_for_hook(g: Any, mode: Any) -> Any:
     """The tensor that a hook gets for a gradient."""
     entry = _HELD_BY.get(id(g)) if _HELD_BY else None
     if entry is not None:
@@ -40,6 +40,6 @@ def keep(tensor: Any, g: Any, *, apart: bool = True) -> Any:
     return own
 
 
-def let_go() -> None:
+def release_all() -> None:
     """The outermost backward pass has ended."""
     _HELD_BY.clear()

@@ -11,7 +11,7 @@ from ..tensor import tensor as _tensor
 from ..tensor.sparse_value import is_sparse
 from ..types.reference_counts import LISTED, counted
 from ..types.value import Aval
-from .held_gradients import hand_out, keep
+from .held_gradients import keep, tensor_for_hook
 from .hook_results import GradDtype, changed, check_replacement
 
 _copies: dict[tuple[Aval, str], Entry] = {}
@@ -46,7 +46,7 @@ def before_node(node: Any, grads: list[Any], mode: Any) -> None:
 
 def tensors(grads: Any, mode: Any) -> tuple[Any, ...]:
     """Gradients as the tensors that hooks are given."""
-    return tuple([None if g is None else hand_out(g, mode) for g in grads])
+    return tuple([None if g is None else tensor_for_hook(g, mode) for g in grads])
 
 
 def pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
@@ -80,7 +80,7 @@ def through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
             if result is not None:
                 check_replacement(hook, result, None)
             continue
-        given = [hand_out(g, mode)]
+        given = [tensor_for_hook(g, mode)]
         before = None if mode.graph or is_sparse(given[0]) else given[0]._read()
         result = [hook(given[0])]
         if result[0] is not None:

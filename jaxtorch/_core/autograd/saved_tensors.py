@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..graph import nodes
-from ..graph.nodes import OF_LAYERS, SAVED_NUMBERS, Node, Packed
-from ..tensor.tensor import Tensor, from_host, packed_by, wrap
+from ..graph.nodes import OF_LAYERS, SAVED_NUMBERS, HookedValues, Node
+from ..tensor.tensor import Tensor, apply_pack_hook, from_host, wrap
 from ..tensor.views import detached
 from ..types.grad_mode import no_grad
 from ..types.value import Value
@@ -218,8 +218,8 @@ def _saved_value(node: Node, kind: str, k: int) -> Any:
     position = _position(node, kind, k)
     if position is None:
         return None
-    value: Value = node.checked()[position]
-    hooked = type(node.saved) is Packed and node.saved.things[position][0] is None
+    value: Value = node.saved_values()[position]
+    hooked = type(node.saved) is HookedValues and node.saved.items[position][0] is None
     if value.aval.wrapped:
         number = np.asarray(value.array)
         return from_host(number) if form.name in SAVED_NUMBERS else number.item()
@@ -253,8 +253,8 @@ class SavedTensor:
         """The saved tensor, what a hook has made of it, or None."""
         node, place = self._node, self._place
         position = None if place is None else _position(node, *place)
-        if position is not None and type(node.saved) is Packed and node.saved.things[position][0] is None:
-            thing = node.saved.things[position][1]
+        if position is not None and type(node.saved) is HookedValues and node.saved.items[position][0] is None:
+            thing = node.saved.items[position][1]
             return thing.made if type(thing) is _Hooked else thing
         return None if place is None else _saved_value(node, *place)
 
@@ -273,21 +273,21 @@ class SavedTensor:
         if position is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         saved = node.saved
-        things = saved.things if type(saved) is Packed else [(v, None) for v in saved]
+        things = saved.items if type(saved) is HookedValues else [(v, None) for v in saved]
         if things[position][0] is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
                 "allowed at a time."
             )
-        unpack = saved.unpack if type(saved) is Packed else None
+        unpack = saved.unpack if type(saved) is HookedValues else None
         with no_grad():
-            made = packed_by(pack_hook, self.data)
+            made = apply_pack_hook(pack_hook, self.data)
         each = [
             (v, thing) if v is not None or type(thing) is _Hooked else (None, _Hooked(thing, unpack))
             for v, thing in things
         ]
         each[position] = (None, _Hooked(made, unpack_hook))
-        node.saved = Packed(each, _unpack)  # pyright: ignore[reportAttributeAccessIssue]
+        node.saved = HookedValues(each, _unpack)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Hooked:
@@ -312,7 +312,7 @@ def raw_saved(node: Node, name: str) -> Any:
         raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
     if isinstance(place, list):
         if node.saved is None:
-            node.checked()
+            node.saved_values()
         return tuple([SavedTensor(node, p) for p in place])
     return SavedTensor(node, place)
 

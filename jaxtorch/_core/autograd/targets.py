@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.nodes import Node, Nowhere
+from ..graph.nodes import GradientSink, Node
 from ..tensor.aliasing import check_place
-from ..tensor.views import find_place
+from ..tensor.views import regenerate_grad_fn
 
 
-class Capture:
+class GradientTargets:
     """Where the caller wants gradients: at outputs of nodes, or at leaves. `found` holds them in the order of `inputs`.
 
     accumulate: leaves keep theirs in `.grad` (`backward(inputs=...)`) instead.
@@ -29,17 +29,17 @@ class Capture:
                 self.by_leaf.setdefault(id(target), []).append(position)
         self.needed: set[int] = set()
 
-    def holds(self, node: Any) -> bool:
+    def has_output_wanted(self, node: Any) -> bool:
         """Is a gradient of one of the node's outputs wanted?"""
         return any(key == id(node) for key, _ in self.by_node)
 
-    def take(self, node: Any, grads: list[Any]) -> None:
+    def record(self, node: Any, grads: list[Any]) -> None:
         """Note the gradients of a node's outputs that the caller wants."""
         for index, g in enumerate(grads):
             for position in self.by_node.get((id(node), index), ()):
                 self.found[position] = g
 
-    def wants(self, edge: Any) -> bool:
+    def leads_to_target(self, edge: Any) -> bool:
         """Does a gradient along this edge lead to a captured place?"""
         target, index = edge
         if isinstance(target, Node):
@@ -53,7 +53,7 @@ class Capture:
         while stack:
             node, done = stack.pop()
             if done:
-                if any(e is not None and self.wants(e) for e in node.edges):
+                if any(e is not None and self.leads_to_target(e) for e in node.edges):
                     self.needed.add(id(node))
             elif id(node) not in seen:
                 seen.add(id(node))
@@ -69,7 +69,7 @@ def edge_of(place: Any) -> tuple[Any, int]:
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(place).__name__}")
     if place._alias is not None:
         check_place(place)
-        find_place(place)
-    if type(place._node) is Nowhere:
-        return Nowhere(), 0  # one that no gradient reaches
+        regenerate_grad_fn(place)
+    if type(place._node) is GradientSink:
+        return GradientSink(), 0  # one that no gradient reaches
     return (place, 0) if place._node is None else (place._node, place._index)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..autograd import backward
 from ..graph.nodes import Node
-from ..record.kernel_hook import asking
+from ..record.kernel_hook import intercepting_kernels
 from ..tensor.tensor import Tensor, wrap
 from ..types import dtypes, grad_mode
 from ..types.value import Value
@@ -68,7 +68,7 @@ def active() -> bool:
 
 def push(mode: Any) -> None:
     """Put a mode in force, innermost."""
-    guard = asking(_guard)
+    guard = intercepting_kernels(_guard)
     guard.__enter__()
     opened.append((mode, guard))
     state.modes.append(mode)
@@ -397,11 +397,11 @@ class Derivative:
         return [self.wants(t) for t in ts]
 
 
-class Shown:
+class DispatchedGradients:
     """Gradients as tensors, computed by operations that modes see."""
 
     graph = False
-    shown = True
+    dispatched = True
 
     @staticmethod
     def add(a: Any, b: Any) -> Any:
@@ -420,7 +420,7 @@ class Shown:
         if taken is None or rule is None:
             raise refused(f"the backward pass of '{taken.overload if taken is not None else node.name()}'")
         with hidden():
-            node.checked()
+            node.saved_values()
         work = Derivative(taken, grads)
         args = [work.argument(x) for x in taken.args]
         for i in saved_results.get(taken.overload.__name__, ()):
@@ -447,11 +447,11 @@ class Shown:
             t._grad = found.clone()  # in memory that is nobody else's
 
 
-def way(create_graph: bool) -> Any:
+def gradients_as(create_graph: bool) -> Any:
     """How a backward pass computes gradients, where a mode sees it; None where none does."""
     if active() and create_graph:
         raise refused("a backward pass with create_graph=True")
-    return Shown if active() else None
+    return DispatchedGradients if active() else None
 
 
 def _fitted(g: Tensor, t: Tensor) -> Tensor:
@@ -465,4 +465,4 @@ def _fitted(g: Tensor, t: Tensor) -> Tensor:
     return g if g.dtype is t.dtype else g.to(t.dtype)
 
 
-backward.dispatched = way
+backward.dispatched_gradients = gradients_as

@@ -29,13 +29,13 @@ OF_LAYERS = frozenset({
 """Operations whose inputs to PyTorch are input, weight and bias, whether given or not."""
 
 
-class Packed:
+class HookedValues:
     """Saved values in the hands of `saved_tensors_hooks`: pairs (value that stays, or None; what the hook made of it)."""
 
-    __slots__ = ("things", "unpack")
+    __slots__ = ("items", "unpack")
 
     def __init__(self, things: list[Any], unpack: Any) -> None:
-        self.things = things
+        self.items = things
         self.unpack = unpack
 
     def __bool__(self) -> bool:
@@ -105,7 +105,7 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     run_values: Any = None  # nodes of a Function run on tensors
-    unasked = False  # does it run where no gradient has come to it?
+    runs_without_gradients = False  # does it run where no gradient has come to it?
 
     def inputs(self) -> list[int]:
         """The inputs that count as tensors to PyTorch, in order, -1 for one that was left out: one entry each in `next_functions`."""
@@ -154,7 +154,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run the node alone: the gradients of its inputs, from those of its outputs."""
-        return run_alone(self, grads)
+        return call_node(self, grads)
 
     @property
     def requires_grad(self) -> bool:
@@ -225,7 +225,7 @@ class Node:
         """Free what backward needed; PyTorch keeps what are numbers to it, such as where a slice begins."""
         saved = self.saved
         name = self.form.name
-        if type(saved) is Packed or (saved and name in SAVED_NUMBERS) or name == "CopySlices":
+        if type(saved) is HookedValues or (saved and name in SAVED_NUMBERS) or name == "CopySlices":
             self.saved = None
             return
         for v in saved or ():
@@ -233,7 +233,7 @@ class Node:
                 self.saved = None
                 return
 
-    def checked(self) -> tuple[Value, ...]:
+    def saved_values(self) -> tuple[Value, ...]:
         """The saved values, if they are still there and unmodified."""
         saved = self.saved
         if saved is None:
@@ -243,8 +243,8 @@ class Node:
                 "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        if type(saved) is Packed:
-            found = enumerate(zip(unpacked(saved), saved.things, strict=True))
+        if type(saved) is HookedValues:
+            found = enumerate(zip(unpack_saved(saved), saved.items, strict=True))
             return tuple([
                 v if held is None or v.guard is None or v is self.own else self._current(v, i) for i, (v, (held, _)) in found
             ])  # fmt: skip
@@ -274,22 +274,22 @@ class Node:
         return current(v, edge, kind == "out")
 
 
-class _NoForm:
-    """What a `Nowhere` node tells of itself."""
+class _SinkForm:
+    """What a `GradientSink` node tells of itself."""
 
     wanted = in_avals = roots = ()
     n_out = 1
     name = ""
 
 
-class Nowhere(Node):
+class GradientSink(Node):
     """Where gradients end of a view that requires one only because its base does: made before the base did, or where no
     gradient was recorded. To the user the view is a leaf; its gradient is dropped."""
 
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(_NoForm)
+        super().__init__(_SinkForm)
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         return []
@@ -299,21 +299,21 @@ saved_attribute: Any = None
 saved_names: Any = None
 raw_saved: Any = None
 """What a node shows of what it has saved: `_saved_NAME`, their names, `_raw_saved_NAME`. Set by autograd/saved_tensors.py."""
-run_alone: Any = None
+call_node: Any = None
 """(node, gradients): what a node that is called gives. Set by autograd/backward.py."""
-unpacked: Any = None
+unpack_saved: Any = None
 """(packed): the values of what hooks have packed. Set by tensor/tensor.py."""
 
-hidden: set[Any] = {Nowhere}
+hidden_kinds: set[Any] = {GradientSink}
 """Kinds of nodes that the user does not see: their tensors are leaves to him."""
 
-begun: set[Any] = set()
+entered_kinds: set[Any] = set()
 """Those of them at which the history of a transformed function's arguments begins (`torch.func`): gradients arrive there."""
 
 
 def shown(node: Any) -> Any:
     """A tensor's node as the user sees it."""
-    return None if type(node) in hidden else node
+    return None if type(node) in hidden_kinds else node
 
 
 def current(v: Value, edge: Any, result: bool = False) -> Value:
@@ -459,6 +459,6 @@ def node_type(name: str) -> type[Node]:
 def public_edge(edge: Any) -> tuple[Any, int]:
     """An edge as `next_functions` shows it: a leaf tensor appears as its AccumulateGrad."""
     target, index = edge
-    if type(target) is Nowhere:
+    if type(target) is GradientSink:
         return None, 0
     return (target, index) if isinstance(target, Node) else (accumulator(target), 0)

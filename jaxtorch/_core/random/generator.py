@@ -159,14 +159,14 @@ def engine_for(generator: Generator | None, slot: DeviceSlot) -> MersenneTwister
         check_generator(generator, slot)
     if jax_draws.transforming():
         return jax_draws.Engine(generator)  # type: ignore[return-value]
-    return generator.engine if on_draw is None and repeating is None else _Told(generator)  # type: ignore[return-value]
+    return generator.engine if draw_observer is None and draw_replayer is None else _ObservedEngine(generator)  # type: ignore[return-value]
 
 
-on_draw: Any = None
+draw_observer: Any = None
 """None, or a function called with each array drawn on the host: (array, generator, method name, arguments)."""
 
 
-repeating: Any = None
+draw_replayer: Any = None
 """None, or a function that gives what was drawn before instead of drawing: of (generator, method name, arguments)."""
 
 
@@ -181,19 +181,19 @@ def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any
         check_generator(generator, cpu.slot)
     if jax_draws.transforming():
         return jax_draws.draw(generator, method, args)
-    if repeating is not None:
-        return repeating(generator, method, args)
+    if draw_replayer is not None:
+        return draw_replayer(generator, method, args)
     engine = generator.engine
     try:
         values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
     except MemoryError as error:
         raise of_a_run(error, "cpu") or error from error
-    if on_draw is not None:
-        on_draw(values, generator, method, args)
+    if draw_observer is not None:
+        draw_observer(values, generator, method, args)
     return values
 
 
-class _Told:
+class _ObservedEngine:
     """Stands for a generator's engine while draws are listened to."""
 
     def __init__(self, generator: Generator) -> None:
@@ -206,13 +206,13 @@ class _Told:
 def key_of(generator: Generator | None, slot: DeviceSlot) -> np.ndarray[Any, Any]:
     """What keys the next draw of a device that is not the CPU: its generator's seed and counter, as uint32 (3,)."""
     found = generator_of(slot) if generator is None else generator
-    if repeating is not None:
-        return repeating(found, key_of, (slot,))
+    if draw_replayer is not None:
+        return draw_replayer(found, key_of, (slot,))
     seed = found.engine.initial_seed()
     count = found.draws = found.draws + 1
     key = np.array([seed >> 32, seed & 0xFFFFFFFF, count & 0xFFFFFFFF], np.uint32)
-    if on_draw is not None:
-        on_draw(key, found, key_of, (slot,))
+    if draw_observer is not None:
+        draw_observer(key, found, key_of, (slot,))
     return key
 
 

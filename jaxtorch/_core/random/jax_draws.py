@@ -36,7 +36,7 @@ class _Sources(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
-        self.told: list[list[Value]] = []
+        self.listeners: list[list[Value]] = []
         self.again: Iterator[Value] | None = None
 
 
@@ -129,7 +129,7 @@ def random_key(key: Any) -> Any:
 
 
 @contextlib.contextmanager
-def repeating(values: list[Value]) -> Iterator[None]:
+def replaying_draws(values: list[Value]) -> Iterator[None]:
     """Context in which a function gets the numbers that it was told of before."""
     before, sources.again = sources.again, iter(values)
     try:
@@ -195,8 +195,8 @@ def _call(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
     values = getattr(engine, method)(*args) if isinstance(method, str) else method(engine, *args)
     if capture.staging is None:
         return values
-    value = capture.staging.drew(values, generator, method, args)
-    for each in sources.told:
+    value = capture.staging.traced_draw(values, generator, method, args)
+    for each in sources.listeners:
         each.append(value)
     return capture.staging.take(value)
 

@@ -21,7 +21,7 @@ def _exchanged(kernel: Any, values: Any, alone: bool = False) -> Any:
     return asked(kernel, values, alone)  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
 
 
-class asking:
+class intercepting_kernels:
     """Context in which `ask(kernel, values, run)` gives the outputs of a kernel; `run()` records it. Contexts may be nested."""
 
     def __init__(self, ask: Ask) -> None:

@@ -22,7 +22,7 @@ _programs: dict[Kernel, NumpyProgram | None] = {}
 _spans: dict[Kernel, list[Any]] = {}
 
 
-def at_hand(v: Value) -> np.ndarray[Any, Any] | None:
+def host_content(v: Value) -> np.ndarray[Any, Any] | None:
     """The content of a value that is on the host and need not be waited for."""
     array = v.array
     if v.aval.wrapped:
@@ -33,8 +33,8 @@ def at_hand(v: Value) -> np.ndarray[Any, Any] | None:
 
 
 def content(v: Value, deep: int = ASIDE_DEEP) -> np.ndarray[Any, Any] | None:
-    """`at_hand`, or what a value will be that is pending; None where that is not soon said."""
-    array = at_hand(v)
+    """`host_content`, or what a value will be that is pending; None where that is not soon said."""
+    array = host_content(v)
     if array is not None or v.program is None or not deep or v.aval.numel > ASIDE_ELEMENTS or v.array is not None:
         return array
     found = _made_by(v.program, v.slot)
@@ -60,7 +60,7 @@ def computed(program: NumpyProgram, arrays: list[Any]) -> list[Any]:
             return program.run(arrays, careful=False)
 
 
-def span(v: Value, deep: int = ASIDE_DEEP) -> range | None:
+def value_range(v: Value, deep: int = ASIDE_DEEP) -> range | None:
     """Whole numbers among which a pending value's elements are, whatever it is made of; None where that is not known."""
     program: Any = v.program
     if program is None or not deep or v.array is not None or (found := _made_by(program, v.slot)) is None:
@@ -70,7 +70,7 @@ def span(v: Value, deep: int = ASIDE_DEEP) -> range | None:
         steps = _on_numpy(kernel)
         _spans[kernel] = [None] * len(kernel.out_avals) if steps is None else _spans_of(steps)
     among = _spans[kernel][v.slot - first]
-    return span(program.values[slots[among]], deep - 1) if type(among) is int else among
+    return value_range(program.values[slots[among]], deep - 1) if type(among) is int else among
 
 
 _MOVES = frozenset("broadcast_in_dim reshape squeeze transpose rev slice copy copy_p stop_gradient sort".split())

@@ -154,14 +154,14 @@ def seen(kernel: Kernel, values: list[Value]) -> int:
         if flags is None:
             return UNKNOWN
         for position in flags.needed:
-            if known_values.at_hand(values[position]) is None:
+            if known_values.host_content(values[position]) is None:
                 return PENDING if values[position].program is not None else UNKNOWN
         return BAD if first_raised(kernel, values) is not None else FINE
     for position, within in kernel.guards:
         v = values[position]
         fine = getattr(v, "fine", None)
         if fine is not within and fine != within:
-            among = known_values.span(v)
+            among = known_values.value_range(v)
             if among is not None and type(within) is Within and within.low <= among.start and among.stop <= within.high:
                 v.fine = within
                 continue

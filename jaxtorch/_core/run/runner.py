@@ -30,7 +30,7 @@ from ..host import tiering, writers
 from ..host.transfer import Numbers, apart, fetched, is_first, on_cpu
 from ..tuning import CACHED, COMPILE_AFTER, COPIED_BY_XLA, FOLLOWERS, PROGRAM_WRITTEN_AFTER, RELEASE_BEFORE
 from ..types.device import DeviceSlot
-from ..types.grad_mode import UNKNOWN, refuse_taped
+from ..types.grad_mode import UNKNOWN, restart_untaped
 from ..types.value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 from . import capture, executable_limit, log, memory_gate, state_packing, traced_kernels
 
@@ -63,7 +63,7 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
     mapped: what the error says where `vmap` is that transformation.
     """
     if type(array) is Mapped:
-        refuse_taped(mapped or UNKNOWN)
+        restart_untaped(mapped or UNKNOWN)
     if isinstance(array, Tracer):
         if (inner := traced_kernels.beneath(array)) is not None:
             return known(inner, mapped)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.nodes import begun, node_name, shown
+from ..graph.nodes import entered_kinds, node_name, shown
 from ..tuning import CACHED
 from ..types.grad_mode import state
 from ..types.warn_once import warn
@@ -162,7 +162,7 @@ def check_history(t: Tensor, alias: Alias) -> None:
     requires = t._rg or inherits
     if alias.no_grad == "inference" or (requires and (alias.multi or alias.no_grad)):
         raise RuntimeError(forbidden(t, alias, False))
-    if requires and (base._node is None or type(base._node) in begun):
+    if requires and (base._node is None or type(base._node) in entered_kinds):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

@@ -18,7 +18,7 @@ from ..run import capture
 from ..run.runner import is_tracer
 from ..types import dtypes
 from ..types.device import cpu
-from ..types.grad_mode import Untaped, state, watch
+from ..types.grad_mode import RestartUntaped, state, watch
 from ..types.reference_counts import LISTED, counted
 from ..types.value import VIEW, WHOLE, Aval, Value, aval_of
 from . import strides
@@ -176,7 +176,7 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
         return np.array(force(t._read()))
     if storage.host is None:
         if state.taped:
-            raise Untaped  # JAX's tracers know whether it has memory
+            raise RestartUntaped  # JAX's tracers know whether it has memory
         array = force(storage.value)
         if is_tracer(array):
             raise RuntimeError("numpy(): a tensor inside a transformation (torch.func, JAX) has no memory to share")

@@ -14,7 +14,7 @@ import numpy as np
 from ..compile.kernel import Entry, Kernel
 from ..graph import nodes
 from ..graph.derivative import grad_form
-from ..graph.nodes import Packed, begun
+from ..graph.nodes import HookedValues, entered_kinds
 from ..record import module_depth
 from ..record.program import emit, force
 from ..run import capture, traced_kernels
@@ -328,7 +328,7 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
         saved = [*saved, *[values[k] if kind == "in" else outs[k] for kind, k in form.kept]]
     node = form.node_type(form, saved, ends, indices)
     if watch:
-        attend(node, operands)
+        finish_watched_node(node, operands)
     if entry.pack is None:
         t = wrap(outs[0])
         t._node = node
@@ -343,7 +343,7 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     return entry.pack(made)
 
 
-def attend(node: Any, operands: Any) -> None:
+def finish_watched_node(node: Any, operands: Any) -> None:
     """Look at a node that has just been made, for the reasons in `watch`."""
     form = node.form
     if capture.staging is not None:
@@ -368,7 +368,7 @@ INFERENCE_SAVED = (
 )
 
 
-def pack(values: Any, tensors: dict[int, Tensor]) -> Packed:
+def pack(values: Any, tensors: dict[int, Tensor]) -> HookedValues:
     """Saved values as the innermost `saved_tensors_hooks` turns them into something else; numbers stay.
 
     tensors: those that hold some of the values, by the values' ids.
@@ -378,11 +378,11 @@ def pack(values: Any, tensors: dict[int, Tensor]) -> Packed:
     with no_grad():
         for v in values:
             if id(v) not in made and not v.aval.wrapped:
-                made[id(v)] = packed_by(hooks[0], tensors[id(v)] if id(v) in tensors else wrap(v))
-    return Packed([(v, None) if v.aval.wrapped else (None, made[id(v)]) for v in values], hooks[1])
+                made[id(v)] = apply_pack_hook(hooks[0], tensors[id(v)] if id(v) in tensors else wrap(v))
+    return HookedValues([(v, None) if v.aval.wrapped else (None, made[id(v)]) for v in values], hooks[1])
 
 
-def packed_by(hook: Any, t: Tensor) -> Any:
+def apply_pack_hook(hook: Any, t: Tensor) -> Any:
     """What a pack hook makes of a tensor, which it must leave as it is."""
     before = t._version
     found = hook(t)
@@ -395,11 +395,11 @@ def packed_by(hook: Any, t: Tensor) -> Any:
     return found
 
 
-def unpacked(packed: Packed) -> list[Value]:
+def unpack_saved(packed: HookedValues) -> list[Value]:
     """The values that were packed, from the hook that turns them back."""
     given: dict[int, Any] = {}
     found = []
-    for value, thing in packed.things:
+    for value, thing in packed.items:
         if value is None:
             if id(thing) not in given:
                 given[id(thing)] = packed.unpack(thing)
@@ -462,7 +462,7 @@ def check_writable(t: Tensor) -> None:
     alias = t._alias
     if alias is not None:
         check_history(t, alias)
-    if t._rg and state.grad and (t._node is None or type(t._node) in begun):
+    if t._rg and state.grad and (t._node is None or type(t._node) in entered_kinds):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if t._layout is not None and 0 in t._layout[0]:
         check_single(t)  # pyright: ignore[reportArgumentType]
@@ -523,4 +523,4 @@ def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
     return out
 
 
-nodes.unpacked = unpacked
+nodes.unpack_saved = unpack_saved

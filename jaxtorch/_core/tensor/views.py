@@ -17,7 +17,7 @@ import numpy as np
 
 from ..compile.kernel import Entry, Kernel
 from ..define.op import registry
-from ..graph.nodes import Nowhere, node_type, shown
+from ..graph.nodes import GradientSink, node_type, shown
 from ..record.program import emit
 from ..run import capture, state_packing
 from ..run.runner import is_tracer
@@ -96,7 +96,7 @@ def _join(t: Tensor, base: Tensor, alias: Alias, step: Any, several: str) -> Non
     made = view_alias(base, alias, (*alias.chain, step), several)
     made.placed = alias.counted()
     if made.base is not None and made.base._rg and not t._rg:
-        belong_nowhere(t)
+        drop_gradients(t)
     t._alias = made
     t._value.guard = alias.guard(layout)
     if alias.storage.host is not None:
@@ -124,13 +124,13 @@ def view_alias(base: Tensor, alias: Alias, chain: Any, several: str = "") -> Ali
     return made
 
 
-def belong_nowhere(t: Tensor) -> None:
+def drop_gradients(t: Tensor) -> None:
     """A view of a base that requires a gradient requires one too, though none may flow to the base."""
     dtype = t._value.aval.dtype
     if dtype.is_floating_point or dtype.is_complex:
         t._rg = True
         if t._node is None:
-            t._node = Nowhere()
+            t._node = GradientSink()
 
 
 def detached(t: Tensor, silent: bool = False) -> Tensor:
@@ -152,13 +152,13 @@ def detached(t: Tensor, silent: bool = False) -> Tensor:
     made.loose = alias.storage.inferred and not state.inference
     if silent or made.loose:
         made.silent = Version(0)
-        made.silent.memory = Shown(alias.storage)
+        made.silent.memory = UncountedMemory(alias.storage)
         if made.seen >= 0:
             made.seen = -2  # a value of its own: what backward saves of it does not mind writes that it does not count
     return out
 
 
-class Shown:
+class UncountedMemory:
     """The memory of tensors that some writes are not counted for: what backward has saved of them is read there again.
 
     The storage is held as PyTorch holds it, or, where it holds this itself (`own`), by a weak reference.
@@ -342,7 +342,7 @@ def _chain_from(base: Tensor, alias: Alias, t: Tensor) -> Any:
     return ((registry["_as_strided"], layout, ()),)
 
 
-def _displaced(t: Tensor, alias: Alias, base: Tensor) -> bool:
+def _needs_new_grad_fn(t: Tensor, alias: Alias, base: Tensor) -> bool:
     """Must a view, which its memory has been written to since, be found a new place in the graph?
 
     As in PyTorch it has one if it had one before, or if its base requires a gradient.
@@ -355,7 +355,7 @@ def _displaced(t: Tensor, alias: Alias, base: Tensor) -> bool:
         if not made:
             t._rg = alias.own
             if not alias.own and base._rg:
-                belong_nowhere(t)
+                drop_gradients(t)
         return False
     dtype = t._value.aval.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -375,16 +375,16 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
     """
     storage = alias.storage
     base = alias.base
-    displaced = base is not None and _displaced(t, alias, base)
+    displaced = base is not None and _needs_new_grad_fn(t, alias, base)
     if displaced and base is not None and (base._alias is None or base._alias.storage is not storage):
         displaced = False  # the base has other memory since (`base.data = ...`)
     placing = displaced and (state.grad if place is None else place)
     if displaced and not placing:
         t._rg = True
         if t._node is None:
-            t._node = Nowhere()
+            t._node = GradientSink()
     if placing and base is not None:
-        _place(t, alias, base)
+        _regenerated(t, alias, base)
     elif storage.host is not None:
         return storage.host.read(t, alias)
     elif not alias.chain:
@@ -411,21 +411,21 @@ def written_along(t: Tensor, chain: Any, old: Value, part: Value) -> Value:
     return emit(entry.kernel, [old, part, *numbers])[0]
 
 
-def find_place(t: Tensor) -> None:
+def regenerate_grad_fn(t: Tensor) -> None:
     """Find a view the place in the graph that it has now, whether or not gradients are recorded."""
     alias = t._alias
     if alias is not None and alias.base is not None and alias.seen != alias.version.n:
         refresh(t, alias, True)
 
 
-def _place(t: Tensor, alias: Alias, base: Tensor) -> None:
+def _regenerated(t: Tensor, alias: Alias, base: Tensor) -> None:
     """Read a view from its base as one operation, which becomes its place in the graph."""
     steps, numbers = _chain_key(_chain_from(base, alias, t))
     value = base._read()
     source = base
     if not base._rg:
         source = wrap(value)
-        belong_nowhere(source)
+        drop_gradients(source)
     grad, state.grad = state.grad, True
     try:
         out = apply_entry(_read_entry(value.aval, steps, numbers), [source, *numbers])
@@ -455,7 +455,7 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     else:
         old.guard = new
         alias.version.hidden += 1
-        alias.version.memory = Shown(storage, True)
+        alias.version.memory = UncountedMemory(storage, True)
         alias.silent.n += 1
     alias.version.n += 1
     alias.seen = alias.version.n

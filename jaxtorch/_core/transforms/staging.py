@@ -24,7 +24,7 @@ from ..run.runner import is_tracer
 from ..run.traced_kernels import trace
 from ..types import dtypes
 from ..types.device import cpu, default_device
-from ..types.grad_mode import UNKNOWN, refuse_taped, watch
+from ..types.grad_mode import UNKNOWN, restart_untaped, watch
 from ..types.value import Mapped, Value, aval_of
 
 operand_p = jex_core.Primitive("jaxtorch_operand")
@@ -59,7 +59,7 @@ class Staging:
         if v.aval.wrapped or is_tracer(v.array):
             return v.array
         if type(v.array) is Mapped:
-            refuse_taped(UNKNOWN)
+            restart_untaped(UNKNOWN)
         found = self._tracers.get(id(v))
         if found is None:
             with _core.set_current_trace(self.trace):
@@ -89,12 +89,12 @@ class Staging:
             if not is_tracer(v.array):
                 self.noted[id(v)] = t
 
-    def drew(self, numbers: Any, source: Any, method: Any, args: tuple[Any, ...]) -> Value:
+    def traced_draw(self, numbers: Any, source: Any, method: Any, args: tuple[Any, ...]) -> Value:
         """Random numbers as a value, which each replay of a captured call draws for itself."""
         if not isinstance(numbers, np.ndarray):
             raise capture.Unstaged("it draws random numbers")
-        if generator.on_draw is not None:
-            generator.on_draw(numbers, source, method, args)
+        if generator.draw_observer is not None:
+            generator.draw_observer(numbers, source, method, args)
         return Value(aval_of(numbers.shape, dtypes.from_numpy(numbers.dtype), cpu.slot), numbers)
 
 

@@ -51,7 +51,7 @@ class Level:
         """What stands for one of several draws, which lie along the first dimension."""
         if not isinstance(numbers, Value):
             numbers = Value(aval_of(numbers.shape, dtypes.from_numpy(numbers.dtype), cpu.slot), numbers)
-        return put(self, numbers)
+        return add_batch_dim_to_value(self, numbers)
 
 
 used: list[bool] = []
@@ -136,22 +136,24 @@ def _without_first(aval: Aval) -> Aval:
     return aval_of(aval.shape[1:], aval.dtype, aval.slot)
 
 
-def put(level: Level, v: Value) -> Value:
+def add_batch_dim_to_value(level: Level, v: Value) -> Value:
     """One example of a value that has them along its first dimension. Later levels stay outermost."""
     a = v.array
     if type(a) is Mapped and a.level.number > level.number:
-        return Value(_without_first(v.aval), Mapped(a.level, put(level, _swapped(a.value))))
+        return Value(_without_first(v.aval), Mapped(a.level, add_batch_dim_to_value(level, _swapped(a.value))))
     return Value(_without_first(v.aval), Mapped(level, v))
 
 
-def take(level: Level, v: Value) -> Value:
+def remove_batch_dim_of_value(level: Level, v: Value) -> Value:
     """All examples along the first dimension, from the value of one; what is one for all is repeated."""
     a = v.array
     if type(a) is Mapped:
         if a.level is level:
             return a.value
         if a.level.number > level.number:
-            return Value(_with_size(v.aval, level.size), Mapped(a.level, _swapped(take(level, a.value))))
+            return Value(
+                _with_size(v.aval, level.size), Mapped(a.level, _swapped(remove_batch_dim_of_value(level, a.value)))
+            )
     n = level.size
     return _moved("repeated", lambda x: jnp.broadcast_to(x, (n, *x.shape)), v, n)
 
@@ -192,23 +194,23 @@ class _Border(nodes.Node):
         pass
 
 
-class Entered(_Border):
+class AddedBatchDim(_Border):
     """The node of one example."""
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """The gradients of all examples, from that of one."""
-        return [None if grads[0] is None else mode.of_tensor(leave(self.level, mode.to_tensor(grads[0])))]
+        return [None if grads[0] is None else mode.of_tensor(remove_batch_dim(self.level, mode.to_tensor(grads[0])))]
 
 
-class Left(_Border):
+class RemovedBatchDim(_Border):
     """The node of all examples' results."""
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """The gradient of one, from those of all."""
-        return [None if grads[0] is None else mode.of_tensor(enter(self.level, mode.to_tensor(grads[0])))]
+        return [None if grads[0] is None else mode.of_tensor(add_batch_dim(self.level, mode.to_tensor(grads[0])))]
 
 
-Entered.__name__ = Left.__name__ = "TransformBackward"
+AddedBatchDim.__name__ = RemovedBatchDim.__name__ = "TransformBackward"
 
 
 def _across(kind: Any, level: Level, t: Tensor, v: Value) -> Tensor:
@@ -217,22 +219,24 @@ def _across(kind: Any, level: Level, t: Tensor, v: Value) -> Tensor:
         made._node, made._rg = kind(level, t, v), True
     if forward_mode.level is not None:
         for at, tangent in forward_mode.tangents_of(t._read()):
-            forward_mode.set_tangent(v, (enter if kind is Entered else leave)(level, tangent), at)
+            forward_mode.set_tangent(
+                v, (add_batch_dim if kind is AddedBatchDim else remove_batch_dim)(level, tangent), at
+            )
     return made
 
 
-def enter(level: Level, t: Tensor) -> Tensor:
+def add_batch_dim(level: Level, t: Tensor) -> Tensor:
     """One example of a tensor that has them along its first dimension."""
     v = t._read()
     with forward_mode.pausing():
-        return _across(Entered, level, t, put(level, v))
+        return _across(AddedBatchDim, level, t, add_batch_dim_to_value(level, v))
 
 
-def leave(level: Level, t: Tensor) -> Tensor:
+def remove_batch_dim(level: Level, t: Tensor) -> Tensor:
     """All examples of a tensor, along its first dimension."""
     v = t._read()
     with forward_mode.pausing():
-        return _across(Left, level, t, take(level, v))
+        return _across(RemovedBatchDim, level, t, remove_batch_dim_of_value(level, v))
 
 
 def summed(mode: Any, target: Any, g: Any) -> Any:
@@ -282,7 +286,7 @@ def _array(g: Any) -> Any:
 
 
 def _sum(mode: Any, level: Level, g: Any) -> Any:
-    return mode.of_tensor(functions["sum"](leave(level, mode.to_tensor(g)), 0))
+    return mode.of_tensor(functions["sum"](remove_batch_dim(level, mode.to_tensor(g)), 0))
 
 
 runner.run_mapped = run

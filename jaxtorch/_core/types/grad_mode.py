@@ -78,14 +78,14 @@ UNKNOWN = (
 )
 
 
-class Untaped(BaseException):
+class RestartUntaped(BaseException):
     """Something in a transformed function has to be left to JAX's transformations: the outermost one begins anew with these."""
 
 
-def refuse_taped(why: str) -> None:
+def restart_untaped(why: str) -> None:
     """Raise that, where a transformation is at work that can begin anew; else RuntimeError."""
     if state.taped:
-        raise Untaped
+        raise RestartUntaped
     raise RuntimeError(why)
 
 

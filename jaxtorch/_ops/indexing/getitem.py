@@ -24,7 +24,7 @@ from ..._core.tensor.indexing import Plan, are_within, check_operands, plan
 from ..._core.tensor.layouts import normal, strides_of
 from ..._core.tensor.storage import alias_of
 from ..._core.tensor.tensor import Tensor, from_host, wrap
-from ..._core.tensor.views import _chain_key, _read_entry, belong_nowhere, view_alias
+from ..._core.tensor.views import _chain_key, _read_entry, drop_gradients, view_alias
 from ..._core.transforms import forward_mode
 from ..._core.tuning import CACHED
 from ..._core.types import dtypes
@@ -135,7 +135,7 @@ def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
         alias.read(base)
     first = out._alias.base
     if base._rg and (state.grad or (first is not None and first._rg)):
-        belong_nowhere(out)
+        drop_gradients(out)
     return out, recipe
 
 

@@ -16,7 +16,7 @@ from ..._core.tensor.aliasing import check_fillable, check_place
 from ..._core.tensor.layouts import memory_places, offset_of, strides_of
 from ..._core.tensor.storage import Alias, alias_of
 from ..._core.tensor.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
-from ..._core.tensor.views import ViewRule, _arguments, belong_nowhere, set_at
+from ..._core.tensor.views import ViewRule, _arguments, drop_gradients, set_at
 from ..._core.types import dtypes
 from ..._core.types.grad_mode import no_grad, state
 from ..._core.types.size import need_sizes, one_by_one
@@ -173,7 +173,7 @@ def _beyond(input: Tensor, whole: Tensor, given: Any) -> Tensor:
     if not state.grad:
         made.no_grad = "inference" if state.inference else "no_grad"
     elif mine.base is not None and mine.base._rg and not out._rg:
-        belong_nowhere(out)
+        drop_gradients(out)
     return out
 
 
