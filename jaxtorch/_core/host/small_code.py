@@ -70,7 +70,7 @@ def cost(program: NumpyProgram) -> float:
         return program.cost
     total = 0.0
     for step, in_numpy in zip(program.steps, program.costs, strict=True):
-        kinds = _letters(step)
+        kinds = {_LETTERS.get(kind) for _, kind in (*step.given, *step.made)}
         n = max([math.prod(shape) for shape, _ in (*step.given, *step.made)], default=1)
         if step.name in VIEWS:
             total += 5.0
@@ -91,19 +91,16 @@ def cost(program: NumpyProgram) -> float:
     return total
 
 
-def _letters(step: Step) -> set[str | None]:
-    """The types of an equation's operands and results, as the loops name them."""
-    return {_LETTERS.get(kind) for _, kind in (*step.given, *step.made)}
-
-
 def _is_called(step: Step, kinds: set[str | None]) -> bool:
     """Are there no steps for this equation, as far as its name and types tell?"""
-    if None in kinds or step.halves:
-        return True
-    return not (
-        step.name in _METHODS
-        or step.name in ("select_n", "convert_element_type")
-        or any(f"{_SAME.get(step.name, step.name)}_{k}" in made_in_c.LOOPS for k in (*kinds, "u1"))
+    return (
+        None in kinds
+        or step.halves != ()
+        or not (
+            step.name in _METHODS
+            or step.name in ("select_n", "convert_element_type")
+            or any(f"{_SAME.get(step.name, step.name)}_{k}" in made_in_c.LOOPS for k in (*kinds, "u1"))
+        )
     )
 
 
@@ -476,7 +473,7 @@ class _Writer:
         mode, (shape, dtype) = str(step.params["mode"]), step.made[0]
         if not self._can_index(x, indices, d.operand_batching_dims) or 0 in (*shape, *x.shape):
             return None
-        outside = _nothing(dtype, step.params["fill_value"]) if "FILL" in mode else np.zeros((), dtype)
+        outside = np.asarray(_fill(dtype, step.params["fill_value"]), dtype) if "FILL" in mode else np.zeros((), dtype)
         kept = [k for k in range(len(x.shape)) if k not in d.collapsed_slice_dims]
         window = [sizes[k] for k in kept]
         batch = indices.shape[:-1]
@@ -528,15 +525,8 @@ class _Writer:
         )
         sizes, of_x, of_rows = zip(*columns, strict=True) if columns else ((), (), ())
         wide = x.dtype.itemsize
-        head = [
-            wide,
-            indices.dtype.itemsize,
-            math.prod(batch),
-            mode,
-            len(axes),
-            *whole[:2],
-            *[w for pair in axes for w in pair],
-        ]
+        of_axes = [w for pair in axes for w in pair]
+        head = [wide, indices.dtype.itemsize, math.prod(batch), mode, len(axes), *whole[:2], *of_axes]
         tail = [*x[:2], *of_x, *rows[:2], math.prod(window) * wide, *of_rows]
         self._add(kind, head, at[:2], len(sizes), sizes, tail, end)
 
@@ -572,10 +562,6 @@ def _bits(dtype: Any) -> str:
         return _BITS[dtype.itemsize]
     except KeyError:
         raise _Unsupported from None
-
-
-def _nothing(dtype: Any, value: Any) -> Any:
-    return np.asarray(_fill(dtype, value), dtype)
 
 
 def _grouped(writer: _Writer, x: _View, groups: Sequence[Sequence[int]]) -> _View:
