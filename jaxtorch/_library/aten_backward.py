@@ -64,28 +64,17 @@ def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = "none
     return _gradients(lambda x: functional.gelu(x, approximate=approximate), [self], grad_output)[0]
 
 
-@_offer
-def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of `silu`."""
-    return _gradients(functional.silu, [self], grad_output)[0]
+def _backward_of(name: str) -> None:
+    def backward(grad_output: Tensor, self: Tensor) -> Tensor:
+        return _gradients(getattr(functional, name), [self], grad_output)[0]
+
+    backward.__name__ = backward.__qualname__ = f"{name}_backward"
+    backward.__doc__ = f"The gradient of `{name}`."
+    _offer(backward)
 
 
-@_offer
-def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of `mish`."""
-    return _gradients(functional.mish, [self], grad_output)[0]
-
-
-@_offer
-def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of `hardswish`."""
-    return _gradients(functional.hardswish, [self], grad_output)[0]
-
-
-@_offer
-def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
-    """The gradient of `hardsigmoid`."""
-    return _gradients(functional.hardsigmoid, [self], grad_output)[0]
+for _name in ("silu", "mish", "hardswish", "hardsigmoid"):
+    _backward_of(_name)
 
 
 @_offer

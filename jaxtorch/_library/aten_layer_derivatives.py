@@ -34,18 +34,19 @@ def _attention(
     return back(c.grad, query, key, value, *c.outs, dropout_p, is_causal, attn_mask=attn_mask, **scale)
 
 
-def _robust(name: str) -> None:
+def _of_distance(name: str, *usual: float) -> None:
     @of(name)
-    def rule(c: Derivative, self: Tensor, target: Tensor, reduction: int = 1, bound: float = 1.0) -> Any:
-        back = aten(f"{name}_backward")
+    def rule(c: Derivative, self: Tensor, target: Tensor, reduction: int = 1, *bound: float) -> Any:
+        back, given = aten(f"{name}_backward"), (reduction, *(bound or usual))
         return [
-            back(c.grad, self, target, reduction, bound) if c.wants(self) else None,
-            back(c.grad, target, self, reduction, bound) if c.wants(target) else None,
+            back(c.grad, self, target, *given) if c.wants(self) else None,
+            back(c.grad, target, self, *given) if c.wants(target) else None,
         ]
 
 
-_robust("smooth_l1_loss")
-_robust("huber_loss")
+_of_distance("mse_loss")
+_of_distance("smooth_l1_loss", 1.0)
+_of_distance("huber_loss", 1.0)
 
 
 @of("binary_cross_entropy")
@@ -246,15 +247,6 @@ def _avg_pool2d(
 @of("_adaptive_avg_pool2d")
 def _adaptive_avg_pool2d(c: Derivative, self: Tensor, output_size: Any) -> Any:
     return aten("_adaptive_avg_pool2d_backward")(c.grad, self)
-
-
-@of("mse_loss")
-def _mse_loss(c: Derivative, self: Tensor, target: Tensor, reduction: int = 1) -> Any:
-    back = aten("mse_loss_backward")
-    return [
-        back(c.grad, self, target, reduction) if c.wants(self) else None,
-        back(c.grad, target, self, reduction) if c.wants(target) else None,
-    ]
 
 
 def _nll(name: str) -> None:
