@@ -3,7 +3,7 @@
 Forked workers compute with it (record/host_kernels.py), and small kernels before XLA has compiled them (tiering.py). A rule
 is called with the equation's inputs and parameters. It need not care for the type of its result, which is cast to the
 equation's, nor for half precision, which reaches `arithmetic` rules as float32. Gather, scatter, windows and loops are in
-`numpy_indexing`, `numpy_windows` and `numpy_program`.
+`numpy_indexing` and `numpy_program`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A kernel with checks returns, behind its outputs, one int64 scalar a check: 0 where all is well. Where its operands are on the
 host, `seen` looks at them, and PyTorch's exception is raised at the call. Else the scalars are results of the program that the
-kernel stands in; what comes of them is the matter of `failures`.
+kernel stands in; what comes of them is the matter of `deferred_errors`.
 """
 
 from __future__ import annotations

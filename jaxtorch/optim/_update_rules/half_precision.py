@@ -106,7 +106,7 @@ def sgd(
     p: Any, g: Any, states: Any, numbers: dict[str, Any], decayed: bool, damped: bool, nesterov: bool, maximize: bool,
     first: bool,
 ) -> Any:  # fmt: skip
-    """See `_rules.sgd`."""
+    """See `rules.sgd`."""
     _, g = _decayed(p, g, numbers, decayed, maximize)
     if states:
         momentum = numbers["momentum"]
@@ -121,7 +121,7 @@ def sgd(
 def adam(
     p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, decay: str, amsgrad: bool, maximize: bool
 ) -> Any:
-    """See `_rules.adam`."""
+    """See `rules.adam`."""
     _, b2, rest1, rest2 = _betas(betas, numbers)
     p, g = _decayed(p, g, numbers, decay, maximize)
     mean, second = _lerp(states[0], g, rest1), _addcmul(_mul(states[1], b2), g, g, rest2)
@@ -135,7 +135,7 @@ def adam(
 
 @_each
 def adagrad(p: Any, g: Any, states: Any, numbers: dict[str, Any], decayed: bool, maximize: bool) -> Any:
-    """See `_rules.adagrad`."""
+    """See `rules.adagrad`."""
     _, g = _decayed(p, g, numbers, decayed, maximize)
     total = _addcmul(states[0], g, g, 1.0)
     return _addcdiv(p, g, _add(_sqrt(total), numbers["eps"]), -numbers["rate"]), (total,)
@@ -145,7 +145,7 @@ def adagrad(p: Any, g: Any, states: Any, numbers: dict[str, Any], decayed: bool,
 def rmsprop(
     p: Any, g: Any, states: Any, numbers: dict[str, Any], decayed: bool, centered: bool, momentum: bool, maximize: bool
 ) -> Any:
-    """See `_rules.rmsprop`."""
+    """See `rules.rmsprop`."""
     _, g = _decayed(p, g, numbers, decayed, maximize)
     rest = numbers["complement"]
     square = _addcmul(_mul(states[0], numbers["alpha"]), g, g, rest)
@@ -166,7 +166,7 @@ def rmsprop(
 def adadelta(
     p: Any, g: Any, states: Any, numbers: dict[str, Any], rho: float, eps: float, decay: str, maximize: bool
 ) -> Any:
-    """See `_rules_more.adadelta`."""
+    """See `more_rules.adadelta`."""
     p, g = _decayed(p, g, numbers, decay, maximize)
     square = _addcmul(_mul(states[0], rho), g, g, 1 - rho)
     root = _sqrt(_add(square, eps))
@@ -177,7 +177,7 @@ def adadelta(
 
 @_each
 def adamax(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, decay: str, maximize: bool) -> Any:
-    """See `_rules_more.adamax`."""
+    """See `more_rules.adamax`."""
     _, b2, rest1, _ = _betas(betas, numbers)
     p, g = _decayed(p, g, numbers, decay, maximize)
     mean = _lerp(states[0], g, rest1)
@@ -187,7 +187,7 @@ def adamax(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, dec
 
 @_each
 def nadam(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, decay: str, maximize: bool) -> Any:
-    """See `_rules_more.nadam`."""
+    """See `more_rules.nadam`."""
     _, b2, rest1, rest2 = _betas(betas, numbers)
     p, g = _decayed(p, g, numbers, decay, maximize)
     mean, second = _lerp(states[0], g, rest1), _addcmul(_mul(states[1], b2), g, g, rest2)
@@ -198,7 +198,7 @@ def nadam(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, deca
 
 @_each
 def radam(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, decay: str, maximize: bool) -> Any:
-    """See `_rules_more.radam`."""
+    """See `more_rules.radam`."""
     _, b2, rest1, rest2 = _betas(betas, numbers)
     p, g = _decayed(p, g, numbers, decay, maximize)
     mean, second = _lerp(states[0], g, rest1), _addcmul(_mul(states[1], b2), g, g, rest2)
@@ -211,7 +211,7 @@ def radam(p: Any, g: Any, states: Any, numbers: dict[str, Any], betas: Any, deca
 
 @_each
 def asgd(p: Any, g: Any, states: Any, numbers: dict[str, Any], decay: str, maximize: bool) -> Any:
-    """See `_rules_more.asgd`."""
+    """See `more_rules.asgd`."""
     p, g = _decayed(p, g, numbers, decay, maximize)
     p = _add(_mul(p, numbers["keep"]), g, -numbers["eta"])
     moved = _add(states[0], _mul(_add(p, states[0], -1.0), numbers["mu"]))
@@ -220,7 +220,7 @@ def asgd(p: Any, g: Any, states: Any, numbers: dict[str, Any], decay: str, maxim
 
 @_each
 def rprop(p: Any, g: Any, states: Any, numbers: dict[str, Any], maximize: bool) -> Any:
-    """See `_rules_more.rprop`."""
+    """See `more_rules.rprop`."""
     g = -g if maximize else g
     last, size = states
     agreed = _mul(g, last)
@@ -237,7 +237,7 @@ def _norm(x: Any, axis: int | None = None) -> Any:
 
 @_each
 def adafactor(p: Any, g: Any, states: Any, numbers: dict[str, Any], maximize: bool, eps1: float | None) -> Any:
-    """See `_rules_more.adafactor`."""
+    """See `more_rules.adafactor`."""
     g = -g if maximize else g
     weight, dtype = numbers["weight"], p.dtype
     eps1 = float(jnp.finfo(dtype).eps) if eps1 is None else eps1
@@ -264,7 +264,7 @@ def _of_norm_one(x: Any, eps: float) -> Any:
 
 
 def _orthogonalized(x: Any, coefficients: tuple[float, float, float], steps: int) -> Any:
-    """Newton and Schulz's iteration in bfloat16, see `_rules_more.muon`."""
+    """Newton and Schulz's iteration in bfloat16, see `more_rules.muon`."""
     a, b, c = coefficients
     tall = x.shape[0] > x.shape[1]
     x = x.T if tall else x
@@ -280,7 +280,7 @@ def muon(
     p: Any, g: Any, states: Any, numbers: dict[str, Any], nesterov: bool, coefficients: tuple[float, float, float],
     steps: int, eps: float, adjust: str | None,
 ) -> Any:  # fmt: skip
-    """See `_rules_more.muon`."""
+    """See `more_rules.muon`."""
     buffer = _lerp(states[0], g, numbers["complement"])
     change = _lerp(g, buffer, numbers["momentum"]) if nesterov else buffer
     change = _of_norm_one(change.astype(jnp.bfloat16), eps)

@@ -1,4 +1,4 @@
-"""The update rules of the optimizers beside SGD, Adam, Adagrad and RMSprop; see `_rules.py` for the conventions."""
+"""The update rules of the optimizers beside SGD, Adam, Adagrad and RMSprop; see `rules.py` for the conventions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Optimizers' steps one operation after another, in PyTorch's order: for modes with a `__torch_dispatch__`, which see each of them.
 
-Each function takes the optimizer, a group and its parameters with gradients, and does what the optimizer's rule (`_rules.py`) does.
+Each function takes the optimizer, a group and its parameters with gradients, and does what the optimizer's rule (`rules.py`) does.
 """
 
 from __future__ import annotations
