@@ -59,7 +59,7 @@ def save(
     pickle_module: has the `Pickler` that writes what is no tensor, such as cloudpickle's.
     `_use_new_zipfile_serialization=False` writes the format of before PyTorch 1.6.
     """
-    capture.breaks("it saves a file", True)
+    capture.break_capture("it saves a file", True)
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         stem = os.path.splitext(os.path.basename(path))[0] or "archive"
@@ -98,7 +98,7 @@ def load(
     mmap: read storages from the file, which must be a path, as they are used; damage to them then goes unnoticed.
     Raises EOFError for an empty file, RuntimeError or pickle.UnpicklingError for one that is damaged.
     """
-    capture.breaks("it loads a file", True)
+    capture.break_capture("it loads a file", True)
     mmap = config.load.mmap if mmap is None else mmap
     restricted = True if weights_only is None and pickle_module is None else bool(weights_only)
     if pickle_module is not None and weights_only:

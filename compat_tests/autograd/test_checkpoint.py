@@ -174,7 +174,7 @@ def _temporary(plan: Any) -> int:
         return runner.evaluate(plan, env)
 
     with x64():
-        compiled = jax.jit(step).lower(*[a.struct for a in plan.kinds]).compile()
+        compiled = jax.jit(step).lower(*[a.struct for a in plan.input_avals]).compile()
     return compiled.memory_analysis().temp_size_in_bytes
 
 

@@ -129,8 +129,8 @@ def test_samples_follow_each_other_without_their_program_being_worked_out_again(
     images, weight = torch.tensor(IMAGES), torch.ones(4, requires_grad=True)
     loader = torch.utils.data.DataLoader([0] * 32, batch_size=8, collate_fn=lambda rows: (images[rows[0]] - 0.5) / 0.3)
     times: list[None] = []
-    worked_out = program._worked_out
-    monkeypatch.setattr(program, "_worked_out", lambda *args: (times.append(None), worked_out(*args))[1])
+    worked_out = program._run_unknown
+    monkeypatch.setattr(program, "_run_unknown", lambda *args: (times.append(None), worked_out(*args))[1])
 
     def epoch() -> None:
         for x in loader:

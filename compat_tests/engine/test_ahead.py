@@ -26,7 +26,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What became of each program that was started ahead: "used" or "vain"."""
     torch.zeros(1).item()
     told: list[str] = []
-    results, in_vain = early_start.Begun.results, early_start.Begun.in_vain
+    results, in_vain = early_start.EarlyRun.results, early_start.EarlyRun.discard
 
     def watched(self: Any, *args: Any) -> Any:
         outs = results(self, *args)
@@ -38,8 +38,8 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         told.append("vain")
         in_vain(self)
 
-    monkeypatch.setattr(early_start.Begun, "results", watched)
-    monkeypatch.setattr(early_start.Begun, "in_vain", dropped)
+    monkeypatch.setattr(early_start.EarlyRun, "results", watched)
+    monkeypatch.setattr(early_start.EarlyRun, "discard", dropped)
     monkeypatch.setattr(tiering, "RUNS", 0)  # XLA runs what is small as well
     yield told
 

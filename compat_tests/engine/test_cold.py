@@ -456,7 +456,9 @@ def test_a_kernel_that_runs_often_becomes_a_function_and_still_doubts(monkeypatc
     for n in range(6):  # one operation a program
         assert (x // (n + 1)).tolist() == (pytorch.arange(1, 18) // (n + 1)).tolist()
         assert x.view(17, 1).expand(17, 2).tolist() == [[k, k] for k in range(1, 18)]
-    made = [kernel for kernel in kernels if kernel.on_numpy is not None and kernel.on_numpy.function is not None]
+    made = [
+        kernel for kernel in kernels if kernel.numpy_program is not None and kernel.numpy_program.function is not None
+    ]
     assert made
     large = torch.full((17,), float("inf"))
     for _ in range(5):

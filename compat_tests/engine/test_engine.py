@@ -424,7 +424,7 @@ def failing(t: Any) -> Any:
     aval = t._value.aval
     kernel = Kernel("failing", lambda x: (x,), (aval,), aval.slot)
     kernel._jitted = kernel._compiled = body
-    kernel.cold_limit = 0
+    kernel.host_run_limit = 0
     return wrap(program.emit(kernel, [t._read()])[0])
 
 

@@ -51,7 +51,7 @@ def tables() -> dict[str, int]:
         "view reads": len(views._reads),
         "view writes": len(views._writes),
         "layouts": len(views._layouts),
-        "flags": len(deferred_errors._untold) + len(deferred_errors._unread),
+        "flags": len(deferred_errors._unraised) + len(deferred_errors._unread),
         "history": len(log._history),
         "update kernels": len(optimizer._kernels),
         "entries": sum(len(op.entries) + len(op.inplace_entries) for op in ops),

@@ -25,13 +25,13 @@ def efforts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     tiering.forget()
     monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
     made: list[str] = []
-    whole = runner._whole
+    whole = runner._xla_call
 
     def watched(slot: Any, plan: Any, packed: Any, options: Any) -> Any:
         made.append("full" if options is None else "quick")
         return whole(slot, plan, packed, options)
 
-    monkeypatch.setattr(runner, "_whole", watched)
+    monkeypatch.setattr(runner, "_xla_call", watched)
     yield made
     tiering.forget()
 

@@ -288,8 +288,8 @@ def test_an_extension_of_another_version_is_not_used(monkeypatch: pytest.MonkeyP
 def test_programs_in_an_order_that_depends_on_what_was_read(monkeypatch: pytest.MonkeyPatch):
     """Which of a few programs comes next is found among those that came before, not worked out anew."""
     worked_out: list[bool] = []
-    work_out = program._worked_out
-    monkeypatch.setattr(program, "_worked_out", lambda *args: (worked_out.append(True), work_out(*args))[1])
+    work_out = program._run_unknown
+    monkeypatch.setattr(program, "_run_unknown", lambda *args: (worked_out.append(True), work_out(*args))[1])
     x, kinds = torch.arange(4.0), [0, 1, 2, 1, 0, 2, 2, 0, 0, 1]
     for turn in range(30):
         worked_out.clear()

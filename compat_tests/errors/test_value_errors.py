@@ -457,7 +457,7 @@ def test_scripts(name: str, run_python: Run, tmp_path: Any) -> None:
 
 
 def around() -> tuple[int, bool]:
-    found = except_handlers.around()
+    found = except_handlers.call_site()
     return sum(r[1] in CODES for r in found.regions), found.in_loops
 
 

@@ -94,4 +94,6 @@ def test_a_small_factorisation_stays_on_the_host():
     """What finds out where it failed runs only then, and is not what it costs."""
     torch.linalg.cholesky(torch.eye(6) * 2)
     kernels = [entry.kernel for entry in linalg_cholesky.op.entries.values() if entry.in_avals[0].shape == (6, 6)]
-    assert kernels and all(tiering.suits(k) and writers.cost(k.on_numpy) < tiering.HOST_PROGRAM / 2 for k in kernels)
+    assert kernels and all(
+        tiering.suits(k) and writers.cost(k.numpy_program) < tiering.HOST_PROGRAM / 2 for k in kernels
+    )

@@ -237,7 +237,9 @@ def test_a_program_within_itself():
     _, (call,) = ran(lambda t, x, y: (x * y).logcumsumexp(1) + x, one, one)
     wanted = [np.log(np.cumsum(np.exp(x), 1)) + x for x in (one, two)]
     (structure,) = [s for s in runner._structures.values() if s.on_host]
-    step = next(s for k, _, _ in structure.plan.steps for s in k.on_numpy.steps if s.name.startswith("cumlogsumexp"))
+    step = next(
+        s for k, _, _ in structure.plan.steps for s in k.numpy_program.steps if s.name.startswith("cumlogsumexp")
+    )
     inner: list[Any] = []
 
     def fn(x: Any, **params: Any) -> Any:
@@ -246,12 +248,12 @@ def test_a_program_within_itself():
             inner[0] = busy([two, one])[0]
         return step.fn(x, **params)
 
-    kernel = next(k for k, _, _ in structure.plan.steps if step in k.on_numpy.steps)
-    at = kernel.on_numpy.steps.index(step)
-    kernel.on_numpy.steps[at] = step._replace(fn=fn)
+    kernel = next(k for k, _, _ in structure.plan.steps if step in k.numpy_program.steps)
+    at = kernel.numpy_program.steps.index(step)
+    kernel.numpy_program.steps[at] = step._replace(fn=fn)
     try:
         busy = small_code.written(structure.plan, call)
     finally:
-        kernel.on_numpy.steps[at] = step
+        kernel.numpy_program.steps[at] = step
     np.testing.assert_allclose(busy([one, one])[0], wanted[0], rtol=1e-6)
     np.testing.assert_allclose(inner[0], wanted[1], rtol=1e-6)

@@ -17,7 +17,7 @@ from jaxtorch._core.types.device import DeviceSlot
 
 def _run_steps(slot: DeviceSlot, plan: runner.Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     held: list[Any] = [None] * plan.n_slots
-    for s, array, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
+    for s, array, aval in zip(plan.input_slots, arrays, plan.input_avals, strict=True):
         held[s] = np.asarray(array, aval.dtype.np)
     for kernel, slots, first in plan.steps:
         outs = host_kernels.evaluate(kernel, [held[s] for s in slots])

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .._core.define.op import Array, op
-from .._core.run.runner import known
+from .._core.run.runner import concrete_array
 from .._core.tensor.tensor import Tensor, from_host
 
 
@@ -63,7 +63,7 @@ def forced_align(
     _need(targets.shape[0] == 1, "The batch dimension for targets must be 1 at the current version.")
     _need(0 <= blank < log_probs.shape[-1], "blank must be within [0, num classes)")
     scores, labels, steps, count = (
-        known(t.detach()._array(), "torchaudio::forced_align")
+        concrete_array(t.detach()._array(), "torchaudio::forced_align")
         for t in (log_probs, targets, input_lengths, target_lengths)
     )
     _need(log_probs.shape[1] == steps.max(), "input length mismatch")
@@ -154,7 +154,7 @@ def rnnt_loss_forward(
         _need(t.shape[0] == logits.shape[0], f"batch dimension mismatch between logits and {name}")
     _need(0 <= blank < logits.shape[-1], "blank must be within [0, logits.shape[-1])")
     longest, most = (
-        int(known(t.detach()._array(), "torchaudio::rnnt_loss").max()) for t in (logit_lengths, target_lengths)
+        int(concrete_array(t.detach()._array(), "torchaudio::rnnt_loss").max()) for t in (logit_lengths, target_lengths)
     )
     _need(logits.shape[1] == longest, "input length mismatch")
     _need(logits.shape[2] == most + 1, "output length mismatch")

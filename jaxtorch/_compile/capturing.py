@@ -390,7 +390,7 @@ def _settled(work: Capture, result: Any, guards: Guards) -> Captured:
     made.sources = work.sources(made.inputs, moved)
     made.values = list(current.values)
     made.code = tuple(current.code)
-    made.flags = [(check.value.slot, check.make, check.around.alone()) for check in current.checks]
+    made.flags = [(check.value.slot, check.make, check.call_site.alone()) for check in current.checks]
     made.drawn = [d[1:] for d in work.drawn]
     made.updated = [(again, names) for _, again, names, _ in work.updated]
     made.afterwards = work.afterwards

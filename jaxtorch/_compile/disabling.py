@@ -16,7 +16,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        capture.breaks(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled", True)
+        capture.break_capture(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled", True)
         return fn(*args, **kwargs)
 
     return call

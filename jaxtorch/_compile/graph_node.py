@@ -203,7 +203,7 @@ class Graph:
                 env[s] = a
             return tuple(runner.evaluate(plan, env))
 
-        kernel = Kernel("compiled_backward", run, tuple(plan.kinds), slot)
+        kernel = Kernel("compiled_backward", run, tuple(plan.input_avals), slot)
         kernel.captured = True
         return kernel, operands, wanted
 

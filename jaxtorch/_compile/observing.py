@@ -104,7 +104,7 @@ class Observation:
         return self._foreign.get(caller.f_code, False)
 
     def _refuse(self, reason: str, kind: str = engine.SKIPPED) -> None:
-        engine.refuses(f"{kind}: {reason}")
+        engine.refuse_fullgraph(f"{kind}: {reason}")
         if self.reason is None:
             self.reason = reason
 

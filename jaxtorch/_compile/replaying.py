@@ -145,14 +145,14 @@ class Replay:
         links = [
             (position, slot)
             for position, slot in pairs
-            if plan.kinds[position] is outs[slot] and not state_packing.was_read_elsewhere(made.inputs[position])
+            if plan.input_avals[position] is outs[slot] and not state_packing.was_read_elsewhere(made.inputs[position])
         ]
         grads = [k for k, p in enumerate(self._grad_of) if p is not None]
         of_slot = {self.tensors[k].slot: k for k in grads if self.tensors[k].layout is None}
-        packed = state_packing.chosen(plan, links, list(of_slot))
-        self._structure = runner.whole(plan, packed)
-        taken = [] if packed is None else packed.taken
-        apart = [] if packed is None else packed.apart
+        packed = state_packing.choose_packing(plan, links, list(of_slot))
+        self._structure = runner.captured_structure(plan, packed)
+        taken = [] if packed is None else packed.packed_inputs
+        apart = [] if packed is None else packed.output_results
         self.single = [i for i in self.donors if i not in taken]
         self.read, self._others = _generated(self.sources, self.single, taken)
         self._viewable = [i for i in self.single if self.sources[i].kind != "storage"]
@@ -161,12 +161,12 @@ class Replay:
         self._out = {k: k for k in range(len(self.live))}  # where each result is among those of the program
         if packed is not None:
             first = bool(taken) + bool(apart)
-            self._out = {k: first + n for n, k in enumerate(packed.rest)}
+            self._out = {k: first + n for n, k in enumerate(packed.unpacked_results)}
             if taken:
                 tensors = {k: (t, n) for _, k, t, n in quick or ()}
-                self.state = State(packed.layout, *zip(*[tensors[k] for k in packed.made], strict=True))
+                self.state = State(packed.layout, *zip(*[tensors[k] for k in packed.packed_results], strict=True))
             if apart:
-                self.gradients = Gradients(packed.second, [self._grad_of[of_slot[self.live[k]]] for k in apart])
+                self.gradients = Gradients(packed.output_layout, [self._grad_of[of_slot[self.live[k]]] for k in apart])
                 self._packed_tensors = [of_slot[self.live[k]] for k in apart]
         away = self._packed_tensors if self.gradients is not None else []
         self._renewed = [(k, p) for k, p in enumerate(self._grad_of) if p is not None and k not in away]
@@ -223,13 +223,13 @@ class Replay:
                 for v, array in zip(values, outs, strict=True):
                     v.array, v.owned = array, True
             if current.checks or not deferred_errors.clean:
-                deferred_errors.ran(made.code, current.checks, made.inputs, made.values, self.live)
+                deferred_errors.note_run(made.code, current.checks, made.inputs, made.values, self.live)
         finally:
             for v in made.values:
                 v.program = None
             flags, current.checks = current.checks, []
             current.values, current.code, current.inputs, current.state = [], [], [], "done"
-        if flags and deferred_errors.anything_around():
+        if flags and deferred_errors.has_handlers():
             try:
                 deferred_errors.settle(flags)
             except Exception:
@@ -255,7 +255,7 @@ class Replay:
 
     def _again(self, arguments: Sequence[Tensor]) -> Any:
         counts: list[tuple[Tensor, Value]] = []
-        careful = bool(self.flags) and deferred_errors.anything_around()
+        careful = bool(self.flags) and deferred_errors.has_handlers()
         if careful:
             states = [
                 (state[name], again.counts)
@@ -387,7 +387,7 @@ class Replay:
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         made = self._made(outs)
         if run is not None and (run.unread or run.failed):
-            deferred_errors.started(run, [v for v in made if v is not None])
+            deferred_errors.mark_results(run, [v for v in made if v is not None])
             result = self._hand_out(arguments, made, spare=spare)
             self._mark(arguments, (run, 0))
             return result
@@ -495,10 +495,10 @@ class Replay:
             outs = runner.evaluate(plan, env)
             return tuple([outs[k] for k in order])
 
-        kernel = Kernel("compiled_call", call, tuple(plan.kinds), self.slot, [make for _, make, _ in self.flags])
+        kernel = Kernel("compiled_call", call, tuple(plan.input_avals), self.slot, [make for _, make, _ in self.flags])
         kernel.captured = True
         if not runner.stays_on_host(plan):
-            kernel.cold_limit = 0
+            kernel.host_run_limit = 0
         return kernel
 
     @staticmethod

@@ -127,7 +127,7 @@ def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     found = _given(args, kwargs)
     if not found:
         return _others(public, args, kwargs)
-    capture.breaks("an operation on a quantised tensor")
+    capture.break_capture("an operation on a quantised tensor")
     name = public.__name__
     if name in TABLE:
         return TABLE[name](*args, **kwargs)

@@ -83,7 +83,7 @@ class QuantizedTensor(Tensor):
 
 def make(ints: Tensor, scheme: Scheme, kind: Any) -> QuantizedTensor:
     """A quantised tensor on these integers, whose memory it shares."""
-    capture.breaks("a quantised tensor is made")
+    capture.break_capture("a quantised tensor is made")
     t = object.__new__(QuantizedTensor)
     found = ints._value.aval
     t._value = Value(aval_of(found.shape, dtypes.float32, found.slot))

@@ -270,7 +270,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._rg and not (value.is_floating_point() or value.is_complex()):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    capture.uncovers(self)
+    capture.expose_memory(self)
     fresh = views.detached(value)
     self._value, self._layout = fresh._value, fresh._layout
     alias: Any = fresh._alias

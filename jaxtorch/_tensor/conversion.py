@@ -52,7 +52,7 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
     array = t._array()
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    found = runner.known(array, mapped)
+    found = runner.concrete_array(array, mapped)
     if not deferred_errors.clean:
         deferred_errors.raise_pending()
     return found
@@ -62,7 +62,7 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
 def item(self: Tensor) -> Any:
     """The single element as a Python number."""
     if capture.refusing:
-        capture.refuses_branch(False)
+        capture.refuse_branch(False)
     return _item(self, _NO_ITEM)
 
 
@@ -80,7 +80,7 @@ def _item(self: Tensor, mapped: str) -> Any:
 def tolist(self: Tensor) -> Any:
     """The elements as nested Python lists; a number for a 0-dimensional tensor."""
     if capture.refusing and (self._value.aval.dtype.is_floating_point or self._value.aval.dtype.is_complex):
-        capture.refuses("Tensor.tolist() with non-integer tensor")
+        capture.refuse_fullgraph("Tensor.tolist() with non-integer tensor")
     found = to_numpy(self)
     if self._value.aval.dtype.is_floating_point and found.dtype.itemsize < 4:
         found = found.astype(np.float32) if found.dtype.kind == "V" or found.dtype != np.float16 else found
@@ -187,7 +187,7 @@ def __bool__(self: Tensor) -> bool:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
     if capture.refusing:
-        capture.refuses_branch(True)
+        capture.refuse_branch(True)
     return bool(_item(self, _NO_CONDITION))
 
 
@@ -208,21 +208,21 @@ def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:
 @member
 def __int__(self: Tensor) -> int:
     if capture.refusing:
-        capture.refuses_branch(False)
+        capture.refuse_branch(False)
     return _one(self, int)
 
 
 @member
 def __float__(self: Tensor) -> float:
     if capture.refusing:
-        capture.refuses_branch(False)
+        capture.refuse_branch(False)
     return _one(self, float)
 
 
 @member
 def __complex__(self: Tensor) -> complex:
     if capture.refusing:
-        capture.refuses_branch(False)
+        capture.refuse_branch(False)
     return _one(self, complex)
 
 

@@ -207,7 +207,7 @@ def data_ptr(self: Tensor) -> int:
     """
     if not self._value.aval.numel:
         return 0
-    capture.uncovers(self)
+    capture.expose_memory(self)
     start = address(alias_of(self).storage)
     return start and start + layouts.offset_of(self) * self.element_size()
 
@@ -278,14 +278,14 @@ def _cdata(self: Tensor) -> int:
 
 @member
 def _is_view(self: Tensor) -> bool:
-    capture.uncovers(self)
+    capture.expose_memory(self)
     return self._alias is not None and self._alias.base is not None
 
 
 @prop
 def _base(self: Tensor) -> Tensor | None:
     """The tensor this one is a differentiable view of."""
-    capture.uncovers(self)
+    capture.expose_memory(self)
     return None if self._alias is None else self._alias.base
 
 

@@ -90,7 +90,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     if not items and size is None:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    capture.uncovers(self)
+    capture.expose_memory(self)
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
     given = items if size is None else (size,)
@@ -169,7 +169,7 @@ def set_(
     self: Tensor, source: Any = MISSING, storage_offset: Any = MISSING, size: Any = MISSING, stride: Any = MISSING
 ) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
-    capture.uncovers(self)
+    capture.expose_memory(self)
     tensor = isinstance(source, Tensor)
     if (source is not MISSING and not tensor and not hasattr(source, "untyped")) or (size is MISSING) is not (
         storage_offset is MISSING

@@ -390,7 +390,7 @@ def _of_buffer(buffer: Any, byte_order: str, count: int, offset: int, dtype: dty
 
 def of(t: Tensor) -> UntypedStorage:
     """The storage of a tensor; the same object as long as it is held."""
-    capture.uncovers(t)
+    capture.expose_memory(t)
     return _shown(alias_of(t).storage)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.run.runner import known
+from .._core.run.runner import concrete_array
 from .._core.tensor.tensor import Tensor, from_host
 from .._ops.common.rules import unsupported
 
@@ -61,7 +61,7 @@ def nms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     A box goes whose intersection with a better one is more than `iou_threshold` of their union. Computed on the host.
     """
     _need(dets, scores)
-    boxes, worth = (known(t.detach()._array(), "torchvision::nms") for t in (dets, scores))
+    boxes, worth = (concrete_array(t.detach()._array(), "torchvision::nms") for t in (dets, scores))
     if boxes.dtype not in (np.float32, np.float64):
         unsupported("nms_kernel", boxes)
     order = np.argsort(-np.where(np.isnan(worth), np.inf, worth), kind="stable")

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from .._core.define.op import Array, op
-from .._core.run.runner import known
+from .._core.run.runner import concrete_array
 from .._core.tensor.tensor import Tensor, from_host
 from .._core.types import dtypes
 from .._ops.common.rules import kind, unsupported
@@ -131,7 +131,7 @@ def samples(
     """The most samples that any bin has along y and x: `ratio`, or what the regions on the host say, rounded up to few values."""
     if ratio > 0 or not rois.shape[0]:
         return max(ratio, 1), max(ratio, 1)
-    host = known(rois.detach()._array(), "roi_align with sampling_ratio <= 0").astype(np.float32)
+    host = concrete_array(rois.detach()._array(), "roi_align with sampling_ratio <= 0").astype(np.float32)
     most = []
     for (low, high), count in zip(((2, 4), (1, 3)), bins, strict=True):
         size = host[:, high] * np.float32(scale) - host[:, low] * np.float32(scale)

@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 def content(t: Tensor, keep: bool = False) -> Array:
     """What a tensor holds now; everything that leads to it runs. keep: as a copy, which later writes leave alone."""
-    capture.breaks("it communicates with other processes")
+    capture.break_capture("it communicates with other processes")
     array = fetched(t._array())
     deferred_errors.raise_pending()
     return np.array(array) if keep else np.asarray(array)

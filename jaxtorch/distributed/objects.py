@@ -12,7 +12,7 @@ from .process_group import member
 
 
 def _pickled(obj: Any) -> bytes:
-    capture.breaks("it communicates with other processes")
+    capture.break_capture("it communicates with other processes")
     return pickle.dumps(obj)
 
 

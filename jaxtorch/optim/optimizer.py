@@ -101,7 +101,7 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         differentiable = self.__dict__.get("defaults", _NO_OPTIONS).get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
-        undo = undone_steps.begin(self) if deferred_errors.concern_steps() else None
+        undo = undone_steps.begin(self) if deferred_errors.steps_must_look() else None
         if torch_dispatch.opened and torch_dispatch.active() and one_operation_at_a_time.is_ours(step):
             result = one_operation_at_a_time.run(self, *args[1:], **kwargs)
         else:

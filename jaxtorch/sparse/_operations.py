@@ -40,7 +40,7 @@ TABLE: dict[str, Callable[..., Any]] = {}
 
 def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Compute `public(*args, **kwargs)`, of which some arguments are sparse; NotImplementedError where nothing does."""
-    capture.breaks("an operation on a sparse tensor")
+    capture.break_capture("an operation on a sparse tensor")
     name = public.__name__
     handler = TABLE.get(name)
     if handler is None or (args and not isinstance(args[0], SparseTensor) and _wants_sparse(handler)):

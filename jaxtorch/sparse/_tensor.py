@@ -98,7 +98,7 @@ def make(
     kind: Any, parts: tuple[Tensor, ...], size: Any, sparse: int = 2, merged: bool = False, made_by: str = ""
 ) -> SparseTensor:
     """A sparse tensor of these parts, which it shares."""
-    capture.breaks("a sparse tensor is made")
+    capture.break_capture("a sparse tensor is made")
     if kind is not COO:
         warn_of_beta(str(kind)[-3:].upper())
     t = object.__new__(SparseTensor)

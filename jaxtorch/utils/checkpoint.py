@@ -200,7 +200,7 @@ class _Drawn:
 
         def repeat(asked: Any, method: Any, args: tuple[Any, ...]) -> Any:
             if not hasattr(capture.active, "drawn"):
-                capture.breaks("random numbers are drawn again in a backward pass outside the call")
+                capture.break_capture("random numbers are drawn again in a backward pass outside the call")
             array, source, name, given = next(rest, (None, None, None, None))
             if source is not asked or name != method or given != args:
                 raise CheckpointError(

@@ -191,7 +191,7 @@ _tied_entries: dict[tuple[Aval, Aval], Entry] = {}
 def _tied_to_root(root: Value, g: Any) -> Any:
     """A root's gradient, which depends on the root where that may have failed (record/deferred_errors.py). With it all that
     backward computes does, from operands alone too."""
-    if not deferred_errors.concerns(root) or is_sparse(g) or g.__class__ is SparseValue:
+    if not deferred_errors.may_have_failed(root) or is_sparse(g) or g.__class__ is SparseValue:
         return g
     v: Any = g if g.__class__ is Value else g._read()
     entry = _tied_entries.get((v.aval, root.aval))

@@ -41,7 +41,7 @@ class Pattern:
         self.scope = scope
         self.has_rules = _has_rules(closed.jaxpr)
         self._quiet: Pattern | None = None
-        self.on_numpy: Any = None  # see `templates.FilledPattern`
+        self.numpy_program: Any = None  # see `templates.FilledPattern`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)
         self._out_types = [(tuple(o.shape), o.dtype) for o in closed.out_avals]

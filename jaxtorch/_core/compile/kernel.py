@@ -66,16 +66,16 @@ class Kernel:
     row_uses: does it look rows up, multiply rows, or move them (see embedding_products.py)?
     has_effects: does it do anything beside its results (a user's JAX function that prints), or call Python?
     captured: a whole captured program, which is compiled with the program it stands in.
-    traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
-          may (see host/tiering.py).
+    host_jaxpr, numpy_program, host_runs, host_run_limit: its jaxpr while the host may want it, then the same made ready for
+          NumPy, how often that ran, and how often it may (see host/tiering.py).
     cost: an estimate of what a run costs in nanoseconds, once it has run.
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see
     record/value_checks.py). guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "n_in", "checks", "guards", "captured", "on_numpy", "cold_runs",
-                 "cold_limit", "cost", "_filled_pattern", "_closed_jaxpr", "_traces", "_facts", "_jitted", "_compiled", "_body",
-                 "_without_checks")  # fmt: skip
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "n_in", "checks", "guards", "captured", "numpy_program", "host_runs",
+                 "host_run_limit", "cost", "_filled_pattern", "_closed_jaxpr", "_keeps_host_jaxpr", "_facts", "_jitted", "_compiled",
+                 "_body", "_without_checks")  # fmt: skip
 
     def __init__(
         self,
@@ -101,15 +101,15 @@ class Kernel:
         on_cpu = slot.name == "cpu"
         self._filled_pattern: Any = filled_pattern
         self._closed_jaxpr: Any = closed_jaxpr
-        self._traces = on_cpu
+        self._keeps_host_jaxpr = on_cpu
         self._facts: _Facts | None = None if filled_pattern is None else filled_pattern.facts()
         self._jitted: Any = None
         self._compiled: Any = None
         self._body: Any = None
-        self.on_numpy: Any = None
+        self.numpy_program: Any = None
         self.cost: float | None = None
-        self.cold_runs = 0
-        self.cold_limit: int | None = None if on_cpu else 0
+        self.host_runs = 0
+        self.host_run_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._without_checks: Kernel | None = None
@@ -135,12 +135,12 @@ class Kernel:
             return tracing.traced(self.name, fn, [a.struct for a in self.in_avals])
 
     @property
-    def traced(self) -> Any:
-        return self.closed_jaxpr() if self._traces else None
+    def host_jaxpr(self) -> Any:
+        return self.closed_jaxpr() if self._keeps_host_jaxpr else None
 
-    @traced.setter
-    def traced(self, nothing: None) -> None:
-        self._traces = False
+    @host_jaxpr.setter
+    def host_jaxpr(self, nothing: None) -> None:
+        self._keeps_host_jaxpr = False
         if self._filled_pattern is not None and self._jitted is None:
             self._closed_jaxpr = None
 
@@ -215,8 +215,8 @@ class Kernel:
             fn, n = self.fn, len(self.out_avals) - len(self.checks)
             filled_pattern = None if self._filled_pattern is None else self._filled_pattern.with_first_results(n)
             closed_jaxpr = None
-            if filled_pattern is None and self.traced is not None:
-                closed_jaxpr = tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
+            if filled_pattern is None and self.host_jaxpr is not None:
+                closed_jaxpr = tracing.with_results(self.host_jaxpr, self.host_jaxpr.jaxpr.outvars[:n])
             without = lambda *args: fn(*args)[:n]  # noqa: E731
             self._without_checks = Kernel(
                 self.name, without, self.in_avals, self.slot, closed_jaxpr=closed_jaxpr, filled_pattern=filled_pattern

@@ -90,7 +90,7 @@ def begin() -> bool:
                 "emit": program.emit,
                 "broken": program.broken,
                 "seen": tiering.seen,
-                "ran": deferred_errors.ran,
+                "ran": deferred_errors.note_run,
                 "failures": deferred_errors.__dict__,
                 "watch": grad_mode.watch,
                 "finished": grad_mode.finished,

@@ -153,7 +153,7 @@ class GradForm:
     def _derived(self) -> Derived:
         """The operation differentiated at these sizes."""
         entry = self.entry
-        closed = entry.kernel.traced if entry.kernel._filled_pattern is None else entry.kernel.trace()
+        closed = entry.kernel.host_jaxpr if entry.kernel._filled_pattern is None else entry.kernel.trace()
         fn = entry.kernel.fn if closed is None else _inlined(closed)
         structs = [a.struct for a in entry.in_avals]
         n_visible = len(entry.kernel.out_avals)
@@ -184,7 +184,7 @@ class GradForm:
 
             made = Kernel(name, traced_now, entry.in_avals, slot, checks, filled_pattern=filled_pattern)
         else:  # by a kernel's own jaxpr, inputs that are handed back are copied
-            own = None if entry.kernel._filled_pattern is None and entry.kernel.traced is None else keep
+            own = None if entry.kernel._filled_pattern is None and entry.kernel.host_jaxpr is None else keep
             made = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, own)
         made.guards = entry.kernel.guards
         return made

@@ -107,7 +107,7 @@ def written(plan: Any, passes_only: bool = False) -> Steps | None:
     """A program as steps, or None if the kernels are not there or cannot run all of it. `passes_only`: nor if there is anything but
     elementwise steps."""
     run = native.steps()
-    if run is None or len(plan.kinds) + len(plan.live) > STEP_ARRAYS:
+    if run is None or len(plan.input_avals) + len(plan.live) > STEP_ARRAYS:
         return None
     try:
         writer = _Writer(plan)
@@ -123,7 +123,7 @@ def written(plan: Any, passes_only: bool = False) -> Steps | None:
 class _Writer:
     def __init__(self, plan: Any) -> None:
         self.plan = plan
-        self.n_inputs = len(plan.kinds)
+        self.n_inputs = len(plan.input_avals)
         self.constants: list[float] = []
         self.constants_at = self.n_inputs + len(plan.live)
         self.steps: list[list[int]] = []
@@ -135,7 +135,7 @@ class _Writer:
     def program(self) -> np.ndarray[Any, Any]:
         """What `jaxtorch_run_steps` reads, in one array with the constants at its end."""
         plan, slots, sizes = self.plan, {}, []
-        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.kinds, strict=True)):
+        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.input_avals, strict=True)):
             if not aval.wrapped and (aval.dtype.np not in (_FLOAT32, _BYTE) or aval.numel == 0):
                 raise _Unsupported
             if not aval.wrapped and aval.dtype.np == _BYTE:
@@ -223,7 +223,7 @@ class _Writer:
     # -- steps
 
     def _kernel(self, kernel: Any, operands: list[_View]) -> list[_View]:
-        program: NumpyProgram = kernel.on_numpy
+        program: NumpyProgram = kernel.numpy_program
         views = dict(zip(program.inputs, operands, strict=True))
         numbers = {i for i, aval in zip(program.inputs, kernel.in_avals, strict=True) if aval.wrapped}
 

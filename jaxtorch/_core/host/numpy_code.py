@@ -66,7 +66,7 @@ class _Writer:
     def function(self) -> Callable[[list[Any]], list[Any] | None]:
         plan = self.plan
         slots: dict[int, str] = {}
-        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.kinds, strict=True)):
+        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.input_avals, strict=True)):
             if aval.wrapped:
                 self.lines.append(f"v{slot} = asarray(a[{i}], {self._known(aval.dtype.np)})")
             else:
@@ -74,7 +74,7 @@ class _Writer:
             slots[slot] = f"v{slot}"
         given = set(slots.values())
         for kernel, operands, first in plan.steps:
-            outs = self._kernel(kernel.on_numpy, [slots[s] for s in operands])
+            outs = self._kernel(kernel.numpy_program, [slots[s] for s in operands])
             slots.update({first + k: name for k, name in enumerate(outs)})
         shapes = {s: aval.shape for s, aval in plan.avals().items()}
         outs = []

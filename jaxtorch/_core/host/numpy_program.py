@@ -73,7 +73,7 @@ class NumpyProgram:
     largest: the most elements that one of its arrays has.
     exact: are its types all among `TYPES`, or `_ONLY` where that allows them?
     quick: the same estimate for steps in C, where they take less; None until it is asked for (tiering.py).
-    runs, function: how often it has run for `cold.outputs`, and what runs it there once that is often (numpy_code.py).
+    runs, function: how often it has run for `tiering.outputs`, and what runs it there once that is often (numpy_code.py).
     """
 
     __slots__ = ("env", "inputs", "outputs", "steps", "costs", "cost", "largest", "exact", "quick", "runs", "function")

@@ -54,7 +54,7 @@ class _Unsupported(Exception):
 def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], calls: float = math.inf) -> Any:
     """`call(arrays)`: the live results of a program, new host arrays; what `otherwise` makes of inputs that are not as expected.
     None where the steps were not built or cannot run the program, or not with so few calls of NumPy."""
-    if made_in_c is None or len(plan.kinds) + len(plan.live) > SMALL_ARRAYS:
+    if made_in_c is None or len(plan.input_avals) + len(plan.live) > SMALL_ARRAYS:
         return None
     try:
         writer = _Writer(plan)
@@ -107,7 +107,7 @@ def _is_called(step: Step, kinds: set[str | None]) -> bool:
 class _Writer:
     def __init__(self, plan: Any) -> None:
         self.plan = plan
-        self.n_in = len(plan.kinds)
+        self.n_in = len(plan.input_avals)
         self.scratch_at = self.n_in + len(plan.live)
         self.memory = Blocks()
         self.words: list[int] = []
@@ -118,14 +118,14 @@ class _Writer:
         plan = self.plan
         slots: dict[int, _View] = {}
         inputs = []
-        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.kinds, strict=True)):
+        for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.input_avals, strict=True)):
             dtype = aval.dtype.np
             if aval.wrapped and dtype.kind not in _NUMBERS:
                 raise _Unsupported
             slots[slot] = _View(i, 0, tuple(aval.shape), _dense(aval.shape, dtype), dtype)
             inputs.append(-1 - _NUMBERS[dtype.kind] if aval.wrapped else math.prod(aval.shape) * dtype.itemsize)
         for (kernel, operands, first), ended in zip(plan.steps, plan.last_use, strict=True):
-            outs = self._kernel(kernel.on_numpy, [slots[s] for s in operands])
+            outs = self._kernel(kernel.numpy_program, [slots[s] for s in operands])
             slots.update({first + k: view for k, view in enumerate(outs)})
             for s in ended:
                 self._release(slots.pop(s))

@@ -59,12 +59,18 @@ def suits(kernel: Any) -> bool:
     """Can NumPy run this kernel? The first time, it is made ready."""
     if RUNS == 0:
         return False
-    if kernel.cold_limit is None:
-        kernel.cold_limit = 0
+    if kernel.host_run_limit is None:
+        kernel.host_run_limit = 0
         if kernel.name.startswith(_BY_LAST_DIGITS):
-            kernel.traced = None
+            kernel.host_jaxpr = None
         filled_pattern = getattr(kernel, "_filled_pattern", None)
-        traced = kernel.traced if filled_pattern is None else filled_pattern.pattern.closed if kernel._traces else None
+        traced = (
+            kernel.host_jaxpr
+            if filled_pattern is None
+            else filled_pattern.pattern.closed
+            if kernel._keeps_host_jaxpr
+            else None
+        )
         if traced is not None and not traced.effects:
             program = _made_ready(kernel, filled_pattern)
             cost = math.inf if program is None else program.cost
@@ -74,25 +80,25 @@ def suits(kernel: Any) -> bool:
                 else elements(filled_pattern.closed_jaxpr().jaxpr if filled_pattern else traced.jaxpr)
             )
             if program is not None and program.exact and program.largest <= HOST_ELEMENTS:
-                kernel.on_numpy = program
-                kernel.cold_limit = int(
+                kernel.numpy_program = program
+                kernel.host_run_limit = int(
                     min(RUNS, (HOST_KERNEL + HOST_KERNEL_EQUATION * len(program.steps)) / max(program.cost, 1.0))
                 )
-        kernel.traced = None
-    return kernel.cold_limit > 0
+        kernel.host_jaxpr = None
+    return kernel.host_run_limit > 0
 
 
 def is_next(kernel: Any) -> bool:
     """Does this kernel's next run by itself go to NumPy, unless that doubts?"""
-    return suits(kernel) and kernel.cold_runs < kernel.cold_limit
+    return suits(kernel) and kernel.host_runs < kernel.host_run_limit
 
 
 def _made_ready(kernel: Any, filled_pattern: Any) -> NumpyProgram | None:
     """The kernel for NumPy; None where that has not all of it."""
     try:
         if filled_pattern is not None:
-            return filled_pattern.on_numpy()
-        return NumpyProgram(kernel.traced)
+            return filled_pattern.numpy_program()
+        return NumpyProgram(kernel.host_jaxpr)
     except NoRule:
         return None
 
@@ -106,9 +112,9 @@ def are_quick(kernels: list[Any]) -> bool:
     """Does a program of these kernels, if they have all been made ready, stay on NumPy?"""
     cost = 0.0
     for kernel in kernels:
-        if kernel.on_numpy is None or kernel.cold_limit == 0:
+        if kernel.numpy_program is None or kernel.host_run_limit == 0:
             return False
-        cost += writers.cost(kernel.on_numpy)
+        cost += writers.cost(kernel.numpy_program)
     return cost <= HOST_PROGRAM
 
 
@@ -229,19 +235,19 @@ def quick_runs(line: str, kernels: list[Any]) -> int:
 
 def are_small(kernels: list[Any]) -> bool:
     """Has a program of these kernels small arrays only? NumPy's calls themselves are then most of what they cost there."""
-    if not all(kernel.on_numpy is not None and kernel.cold_limit for kernel in kernels):
+    if not all(kernel.numpy_program is not None and kernel.host_run_limit for kernel in kernels):
         return False
-    equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
-    return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL_EQUATION * equations
+    equations = sum(len(kernel.numpy_program.steps) for kernel in kernels)
+    return sum(kernel.numpy_program.cost for kernel in kernels) <= SMALL_EQUATION * equations
 
 
 def worth_compiling(line: str, kernels: list[Any], runs: int) -> bool:
     """Should a program of these kernels, recorded at this line, which runs for the `runs`-th time and has no executable yet, be
     compiled whole?"""
-    if not all(kernel.on_numpy is not None for kernel in kernels):
+    if not all(kernel.numpy_program is not None for kernel in kernels):
         return True
-    equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
-    spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
+    equations = sum(len(kernel.numpy_program.steps) for kernel in kernels)
+    spent = runs * sum(kernel.numpy_program.cost for kernel in kernels)
     if _Process.patient:
         return spent > COMPILE_EQUATION * equations
     soon = LIKELY_RUNS * spent > COMPILE_EQUATION * equations
@@ -262,13 +268,13 @@ def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any]
 
     however_often: the program that it stands in is one for NumPy, so what the kernel has cost by itself does not count.
     """
-    if not kernel.cold_limit and not suits(kernel):
+    if not kernel.host_run_limit and not suits(kernel):
         return None
     if not however_often:
-        if kernel.cold_runs >= kernel.cold_limit:
+        if kernel.host_runs >= kernel.host_run_limit:
             return None
-        kernel.cold_runs += 1
-    program = kernel.on_numpy
+        kernel.host_runs += 1
+    program = kernel.numpy_program
     try:
         if program.function is not None:
             return program.function(*arguments)

@@ -39,7 +39,7 @@ def written(plan: Any, otherwise: Call) -> Call:
         outs = functions[0](arrays)
         return otherwise(arrays) if outs is None else outs
 
-    programs = [kernel.on_numpy for kernel, _, _ in plan.steps]
+    programs = [kernel.numpy_program for kernel, _, _ in plan.steps]
     equations = sum(len(program.steps) for program in programs)
     tiny = small_code.made_in_c is not None and sum(map(small_code.cost, programs)) < NATIVE_STEP * equations
     if tiny and (call := small_code.written(plan, in_numpy, calls=0)) is not None:

@@ -44,14 +44,14 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed."""
-        capture.breaks("it seeds a generator", True)
+        capture.break_capture("it seeds a generator", True)
         self.engine.manual_seed(seed)
         self.draws = 0
         return self
 
     def seed(self) -> int:
         """Start a stream from the system's own randomness; the seed."""
-        capture.breaks("it seeds a generator", True)
+        capture.break_capture("it seeds a generator", True)
         self.draws = 0
         return self.engine.seed()
 
@@ -80,13 +80,13 @@ class Generator:
         return from_host(self._state())
 
     def _state(self) -> np.ndarray[Any, Any]:
-        capture.breaks("it reads the state of a generator")
+        capture.break_capture("it reads the state of a generator")
         if self.slot is cpu.slot:
             return self.engine.get_state()
         return np.array([self.engine.initial_seed(), self.draws], "<u8").view(np.uint8)
 
     def _restore(self, state: np.ndarray[Any, Any]) -> None:
-        capture.breaks("it sets the state of a generator")
+        capture.break_capture("it sets the state of a generator")
         if self.slot is cpu.slot:
             self.engine.set_state(state)
             return

@@ -46,37 +46,37 @@ waiting = True
 class Check:
     """A flag of a recorded instruction.
 
-    value: the flag. make: makes PyTorch's exception from its number. around: what stood around the call of the operation.
+    value: the flag. make: makes PyTorch's exception from its number. call_site: what stood around the call of the operation.
     thread: the thread it was made in.
     failure: what the instruction depends on that has failed, or its own failure, once the flag has been looked at.
     """
 
-    __slots__ = ("value", "make", "around", "thread", "failure")
+    __slots__ = ("value", "make", "call_site", "thread", "failure")
 
-    def __init__(self, value: Value, make: Callable[[int], Exception], around: except_handlers.Around) -> None:
-        self.value, self.make, self.around = value, make, around
+    def __init__(self, value: Value, make: Callable[[int], Exception], call_site: except_handlers.CallSite) -> None:
+        self.value, self.make, self.call_site = value, make, call_site
         self.thread = threading.get_ident()
         self.failure: Failure | None = None
 
 
 class Failure:
-    """A flag that was raised, as number `code`; the rest as in `Check`. told: has its exception been raised?"""
+    """A flag that was raised, as number `code`; the rest as in `Check`. raised: has its exception been raised?"""
 
-    __slots__ = ("make", "code", "around", "thread", "told")
+    __slots__ = ("make", "code", "call_site", "thread", "raised")
 
     def __init__(self, check: Check, code: int) -> None:
-        self.make, self.around, self.thread = check.make, check.around, check.thread
-        self.code, self.told = code, False
+        self.make, self.call_site, self.thread = check.make, check.call_site, check.thread
+        self.code, self.raised = code, False
 
     def error(self, at_call: bool = False) -> Exception:
         """PyTorch's exception, anew for each that is to be told; with the line of the call, unless it comes out of that."""
-        self.told = True
-        if self.around.regions:
-            for other in _untold:  # calls that PyTorch would not have come to
-                other.told = other.told or other.around.regions[:1] == self.around.regions[:1]
+        self.raised = True
+        if self.call_site.regions:
+            for other in _unraised:  # calls that PyTorch would not have come to
+                other.raised = other.raised or other.call_site.regions[:1] == self.call_site.regions[:1]
         made = self.make(self.code)
         if not at_call and made.args:
-            made.args = (f"{made.args[0]}\n(the operation was called at {self.around.line})", *made.args[1:])
+            made.args = (f"{made.args[0]}\n(the operation was called at {self.call_site.line})", *made.args[1:])
         return made
 
 
@@ -137,7 +137,7 @@ class Run:
             if code and check.failure is None:
                 check.failure = Failure(check, code)
                 self.failed.append((check.value.slot, check.failure))
-                _untold.append(check.failure)
+                _unraised.append(check.failure)
 
     def failure(self, slot: int) -> Failure | None:
         """The first failure that a result depends on."""
@@ -164,52 +164,52 @@ class Run:
 
 _unread: list[Run] = []
 _failed: set[weakref.ref[Run]] = set()
-_untold: list[Failure] = []
+_unraised: list[Failure] = []
 _watched: list[tuple[Any, list[Check]]] = []
 
 
-def _note() -> None:
+def _update_clean() -> None:
     global clean
-    clean = not (_unread or _failed or _untold)
+    clean = not (_unread or _failed or _unraised)
 
 
-def around() -> except_handlers.Around:
+def call_site() -> except_handlers.CallSite:
     """What stands around the user's call."""
-    found = except_handlers.around()
+    found = except_handlers.call_site()
     return found if waiting else found.alone()
 
 
-def anything_around() -> bool:
+def has_handlers() -> bool:
     """Does a handler stand around the user's call?"""
     return waiting and except_handlers.anything()
 
 
-def is_caught(around: except_handlers.Around, graded: bool) -> bool:
+def is_caught(call_site: except_handlers.CallSite, graded: bool) -> bool:
     """Must an error be raised at its call, which these stand around? Not where it would end a loop of training steps before anything
     catches it: the optimizer's step raises it, in the same loop."""
     global asked
-    if not around.regions:
+    if not call_site.regions:
         return False
-    if graded and around.in_loops:
-        for loop, at in around.loops.items():
+    if graded and call_site.in_loops:
+        for loop, at in call_site.loops.items():
             step = _stepped.get(loop)
-            if step is not None and at <= step[0] and around.regions[0] == step[1]:
+            if step is not None and at <= step[0] and call_site.regions[0] == step[1]:
                 return False
         asked = True
     return True
 
 
-def step_made(around: except_handlers.Around) -> None:
+def note_step(call_site: except_handlers.CallSite) -> None:
     """An optimizer makes a step, and this stands around it."""
     global asked
     asked = False
     if len(_stepped) > 4 * UNREAD_RUNS:  # of frames that are gone
         _stepped.clear()
-    innermost = around.regions[0] if around.regions else None
-    _stepped.update({loop: (at, innermost) for loop, at in around.all_loops.items()})
+    innermost = call_site.regions[0] if call_site.regions else None
+    _stepped.update({loop: (at, innermost) for loop, at in call_site.all_loops.items()})
 
 
-def ran(
+def note_run(
     code: Sequence[Any] | None, checks: list[Check], inputs: Iterable[Value], values: Any, live: Sequence[int]
 ) -> None:
     """A program has been started: mark its results (the `live` ones of `values`) if it has flags or has read what failed."""
@@ -225,10 +225,10 @@ def ran(
     if not (run.unread or run.failed):
         return
     flags = {check.value.slot for check in checks}
-    started(run, [values[slot] for slot in live if slot not in flags])
+    mark_results(run, [values[slot] for slot in live if slot not in flags])
 
 
-def started(run: Run, values: Iterable[Value]) -> None:
+def mark_results(run: Run, values: Iterable[Value]) -> None:
     """A program has been started that may have failed, or has: mark its results."""
     for v in values:
         v.fails = run, v.slot
@@ -238,7 +238,7 @@ def started(run: Run, values: Iterable[Value]) -> None:
         _unread.append(run)
     else:
         _failing(run)
-    _note()
+    _update_clean()
 
 
 def _failing(run: Run) -> None:
@@ -247,7 +247,7 @@ def _failing(run: Run) -> None:
 
 def _gone(reference: weakref.ref[Run]) -> None:
     _failed.discard(reference)
-    _note()
+    _update_clean()
 
 
 def read(count: int | None = None) -> None:
@@ -257,7 +257,7 @@ def read(count: int | None = None) -> None:
         run.read()
         if run.failed:
             _failing(run)
-    _note()
+    _update_clean()
 
 
 def failure_of(value: Value) -> Failure | None:
@@ -272,13 +272,13 @@ def failure_of(value: Value) -> Failure | None:
     return run.failure(slot)
 
 
-def concerns(value: Value) -> bool:
+def may_have_failed(value: Value) -> bool:
     """May a value depend on what has failed? Waits for nothing."""
     program = value.program
     return (program is not None and bool(program.checks)) or getattr(value, "fails", None) is not None
 
 
-def look(value: Value) -> None:
+def raise_failure_of(value: Value) -> None:
     """A value is about to be read: raise what it depends on."""
     failure = failure_of(value)
     if failure is not None:
@@ -292,17 +292,17 @@ def raise_pending(careful: bool = True) -> None:
     """
     if _unread:
         read()
-    if not _untold:
+    if not _unraised:
         return
-    _untold[:] = [f for f in _untold if not f.told]
-    _note()
+    _unraised[:] = [f for f in _unraised if not f.raised]
+    _update_clean()
     here = None
-    for failure in _untold:
+    for failure in _unraised:
         if careful:
             if failure.thread != threading.get_ident():
                 continue
-            here = around() if here is None else here
-            if here.regions[:1] != failure.around.regions[:1]:
+            here = call_site() if here is None else here
+            if here.regions[:1] != failure.call_site.regions[:1]:
                 continue
         raise failure.error()
 
@@ -313,7 +313,7 @@ def settle(checks: Iterable[Check], at_call: bool = True) -> None:
         read()
     for check in checks:
         if check.failure is not None:
-            raise check.failure.error(at_call and check.failure.around.line == check.around.line)
+            raise check.failure.error(at_call and check.failure.call_site.line == check.call_site.line)
 
 
 def watch(program: Any, checks: list[Check]) -> None:
@@ -329,7 +329,7 @@ def watched() -> list[tuple[Any, list[Check]]]:
     return found
 
 
-def concern_steps() -> bool:
+def steps_must_look() -> bool:
     """Is there anything that an optimizer's step has to look at?"""
     return asked or bool(_watched)
 
@@ -340,9 +340,9 @@ def forget() -> None:
     for run in _unread:
         run.checks, run.earlier = [], []
     _unread.clear()
-    _untold.clear()
+    _unraised.clear()
     _watched.clear()
-    _note()
+    _update_clean()
 
 
 class _Failing:
@@ -374,8 +374,8 @@ def report_at_exit() -> None:
             if program is not None and program.checks:
                 flush_program(program)
     read()
-    for failure in _untold:
-        if not failure.told:
+    for failure in _unraised:
+        if not failure.raised:
             failed = True
             error = failure.error()
             sys.excepthook(type(error), error, error.__traceback__)

@@ -120,7 +120,7 @@ def _on_numpy(kernel: Kernel) -> NumpyProgram | None:
     if kernel not in _programs:
         try:
             filled = kernel._filled_pattern  # a new size of a known operation is not traced for this
-            _programs[kernel] = NumpyProgram(kernel.closed_jaxpr()) if filled is None else filled.on_numpy()
+            _programs[kernel] = NumpyProgram(kernel.closed_jaxpr()) if filled is None else filled.numpy_program()
         except (NoRule, NotImplementedError):
             _programs[kernel] = None
     return _programs[kernel]

@@ -52,8 +52,8 @@ class Program:
         self.checks: list[deferred_errors.Check] = []
         self.backwards = 0  # finished backward passes recorded in here
         self.state = "open"
-        self.pause = min(LIMIT, early_start.begins(slot))  # where in its code something is to be done
-        self.begun: early_start.Begun | None = None
+        self.pause = min(LIMIT, early_start.start_position(slot))  # where in its code something is to be done
+        self.begun: early_start.EarlyRun | None = None
 
 
 _threads: dict[Any, Any] = getattr(threading, "_active", {0: None, 1: None})
@@ -73,9 +73,9 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
             return outs
     if len(_threads) > 1 and not alone:
         with runner.lock:
-            capture.overheard()
+            capture.break_if_other_thread()
             return emit(kernel, values, True)
-    if kernel.checks and _is_fine(kernel, values):
+    if kernel.checks and _passes_checks(kernel, values):
         kernel = kernel.without_checks()
         outs = None if record_in_c is None else record_in_c(kernel, values)
         if outs is not None:
@@ -97,7 +97,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         for v in values:
             if v.program is program:
                 code.append(v.slot)
-            elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program):
+            elif (v.array is not None and type(v.array) in runner.PLAIN) or _enter_as_input(v, program):
                 if v.program is not None:  # an input of another device's program, where it has another slot
                     v = same_content(v)
                 v.program = program
@@ -143,12 +143,12 @@ def _pause(program: Program, kernel: Kernel) -> None:
     """With this instruction a program can be started ahead, or is too long."""
     if len(program.code) <= LIMIT:
         program.pause = LIMIT
-        early_start.begin(program)
+        early_start.start_early(program)
     elif capture.active is None and not kernel.checks:
         flush(program)
 
 
-def _enterable(v: Value, program: Program) -> bool:
+def _enter_as_input(v: Value, program: Program) -> bool:
     """Make `v` concrete if it is pending elsewhere; False if it is a tracer of a JAX transformation."""
     if v.pack is not None:
         if capture.active is None:
@@ -160,7 +160,7 @@ def _enterable(v: Value, program: Program) -> bool:
     return not (runner.is_tracer(v.array) or type(v.array) is Mapped)
 
 
-def _is_fine(kernel: Kernel, values: list[Value]) -> bool:
+def _passes_checks(kernel: Kernel, values: list[Value]) -> bool:
     """Is it known that no flag of a kernel will be raised? Raises what will be."""
     if capture.active is not None or forked.active:
         return False
@@ -178,7 +178,7 @@ def _is_fine(kernel: Kernel, values: list[Value]) -> bool:
         return True
     if not deferred_errors.clean:
         for v in values:
-            deferred_errors.look(v)
+            deferred_errors.raise_failure_of(v)
     flush_all()
     deferred_errors.raise_pending()  # of an earlier line, if that would have ended the program
     make, code = raised
@@ -188,7 +188,7 @@ def _is_fine(kernel: Kernel, values: list[Value]) -> bool:
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
     """The outputs without the flags, which the program keeps; raises what they say where something would catch it here."""
     n = len(outs) - len(kernel.checks)
-    around = deferred_errors.around()
+    around = deferred_errors.call_site()
     found = [deferred_errors.Check(f, make, around) for f, make in zip(outs[n:], kernel.checks, strict=True)]
     program.checks += found
     if capture.active is None and deferred_errors.waiting:
@@ -204,7 +204,7 @@ def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Va
 def settle() -> None:
     """Raise what a call has recorded that was to be captured: while it ran, nothing was."""
     pending = [slot.program for slot in _slots.values() if slot.program is not None and slot.program.checks]
-    if any(deferred_errors.is_caught(check.around, False) for program in pending for check in program.checks):
+    if any(deferred_errors.is_caught(check.call_site, False) for program in pending for check in program.checks):
         flush_all()
         deferred_errors.raise_pending()
 
@@ -228,7 +228,7 @@ def flush(program: Program | None) -> None:
     """Run a program and give its surviving values their arrays."""
     if program is None or program.state == "done" or (run_in_c is not None and run_in_c(program)):
         return
-    capture.breaks("a value is needed while the call runs")
+    capture.break_capture("a value is needed while the call runs")
     with runner.lock:
         handler = interrupts.hold()
         try:
@@ -257,16 +257,16 @@ def _flushed(program: Program) -> None:
             values = program.inputs  # the others have been let go
     except BaseException as error:
         if interrupts.from_outside(error):
-            _run_again(program)
+            _make_pending_again(program)
         told = of_a_run(error, slot.name)
         if told is not None:
             raise told from error
         raise
     finally:
-        _ended(program, values)
+        _finish(program, values)
 
 
-def _ended(program: Program, values: list[Value]) -> None:
+def _finish(program: Program, values: list[Value]) -> None:
     """A program that was running is done, unless it is pending once more; these values know of it."""
     if program.state == "running":
         for v in values:
@@ -278,11 +278,11 @@ def _ended(program: Program, values: list[Value]) -> None:
 def broken(program: Program, error: BaseException) -> None:
     """This was raised while C ran the program."""
     if interrupts.from_outside(error):
-        _run_again(program)
-    _ended(program, program.values)
+        _make_pending_again(program)
+    _finish(program, program.values)
 
 
-def _run_again(program: Program) -> None:
+def _make_pending_again(program: Program) -> None:
     """Make a program that was broken off pending once more, unless it has taken over the memory of its inputs already. It runs when
     one of its values is asked for, and nothing else waits for it."""
     arrays = [v.array if v.pack is None else v.pack.array for v in program.inputs]
@@ -323,18 +323,18 @@ def _run(program: Program, values: list[Value]) -> None:
         if outs is None:
             if not structure.on_host:
                 runner.to_device(slot, inputs, arrays, True)
-            if structure.habit is not None:
-                structure.habit.note(structure, arrays, program.packed)
+            if structure.expected_inputs is not None:
+                structure.expected_inputs.note(structure, arrays, program.packed)
             if program.packed or structure.packed is not None:
                 arrays = state_packing.arguments(structure.packed, inputs, program.packed, arrays)
             outs = structure.call(arrays) if structure.on_host else at_top(structure.call, arrays)
     else:
         if begun is not None:
-            begun.in_vain()
-        structure, outs = _worked_out(program, values, _held(program))
+            begun.discard()
+        structure, outs = _run_unknown(program, values, _holders(program))
     live = structure.plan.live
     if slot.ran is not None:
-        slot.ran.followed(structure)
+        slot.ran.note_follower(structure)
     slot.ran = structure
     if structure.packed is not None:
         structure.packed.hand_out([values[i] for i in live], outs)
@@ -345,17 +345,17 @@ def _run(program: Program, values: list[Value]) -> None:
             v.owned = True
             v.program = None
     if structure.call is None:
-        structure.made = {id(values[i]): i for i in live}
+        structure.made_slots = {id(values[i]): i for i in live}
     if program.checks or not deferred_errors.clean:
-        deferred_errors.ran(program.code, program.checks, inputs, values, live)
+        deferred_errors.note_run(program.code, program.checks, inputs, values, live)
 
 
 def _is_known(program: Program, structure: runner.Structure) -> bool:
     """Is it what this structure has run before: the same code, and the same held of it?"""
-    return structure.code == program.code and structure.held == _held(program)
+    return structure.code == program.code and structure.held == _holders(program)
 
 
-def _held(program: Program) -> bytes:
+def _holders(program: Program) -> bytes:
     """For each value of a program, who holds it, as in `runner.Structure.held`."""
     inputs = program.inputs
     arrays, owned = [v.array for v in inputs], [v.owned for v in inputs]
@@ -368,7 +368,7 @@ def _held(program: Program) -> bytes:
     return bytes(found)
 
 
-def _worked_out(program: Program, values: list[Value], held: bytes) -> tuple[runner.Structure, list[Any]]:
+def _run_unknown(program: Program, values: list[Value], held: bytes) -> tuple[runner.Structure, list[Any]]:
     """Find which results are still held and which inputs can be donated, and run the program."""
     inputs = program.inputs
     donors = []
@@ -376,14 +376,14 @@ def _worked_out(program: Program, values: list[Value], held: bytes) -> tuple[run
         if held[v.slot] == runner.DONATED:
             donors.append(position)
         else:
-            state_packing.read_elsewhere(v)
+            state_packing.mark_read_elsewhere(v)
     live = [i for i, kind in enumerate(held) if kind == runner.HELD]
     arrays = [v.array for v in inputs]
     with capture.unobserved():
         structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
     if structure.call is not None:
         if structure.code is None:
-            structure.habit = early_start.habit(structure)
+            structure.expected_inputs = early_start.expected_inputs(structure)
         structure.code, structure.held = program.code, held
     return structure, outs
 
@@ -424,16 +424,16 @@ def force(value: Value) -> Any:
     if capture.staging is not None:
         return capture.staging.take(value)
     if capture.active is not None:
-        capture.breaks("the content of a tensor is read while the call runs")
+        capture.break_capture("the content of a tensor is read while the call runs")
     if not deferred_errors.clean:
-        deferred_errors.look(value)
+        deferred_errors.raise_failure_of(value)
     if value.pack is not None:
         return state_packing.unpack(value)
     if array is None:
         flush(value.program)
         array = value.array
         if not deferred_errors.clean:
-            deferred_errors.look(value)
+            deferred_errors.raise_failure_of(value)
         if value.pack is not None:  # the program that made it has just been run
             return state_packing.unpack(value)
         if array is None:

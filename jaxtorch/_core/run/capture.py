@@ -30,7 +30,7 @@ observer: Any = None
 """None, or the profiling function that watches what Python code the call runs; see `_compile/observing.py`."""
 
 
-def overheard() -> None:
+def break_if_other_thread() -> None:
     """Break the capture that is active if another thread than its own records an operation: it would become a part of it."""
     if active is not None and active.thread != get_ident():
         active.broke(ELSEWHERE)
@@ -76,7 +76,7 @@ BUILTIN = "Failed to trace builtin operator"
 SKIPPED = "Attempted to call function marked as skipped"
 
 
-def refuses(reason: str) -> None:
+def refuse_fullgraph(reason: str) -> None:
     """The call that runs does what PyTorch's tracer refuses: an error under `fullgraph=True`, and nothing otherwise."""
     if refusing and refusing == get_ident():
         raise Refusal(reason)
@@ -86,7 +86,7 @@ _NOTHING = ("CACHE", "NOP", "NOT_TAKEN", "RESUME")
 _JUMPS = ("POP_JUMP_", "JUMP_IF_")
 
 
-def refuses_branch(truth: bool) -> None:
+def refuse_branch(truth: bool) -> None:
     """A tensor has been asked for its truth (or has been read as a number) by the user's code. Refused where that code branches on it
     but for an assertion; PyTorch's tracer goes on where the value is only handed on."""
     if not refusing or refusing != get_ident():
@@ -164,16 +164,16 @@ class Again:
         self.static = static
 
 
-def uncovers(t: Any) -> None:
+def expose_memory(t: Any) -> None:
     """Somebody asks for the memory that a tensor is on. An argument that a captured call sees as a tensor of its own becomes the
     part of memory that it is again, and the call is not captured."""
     if active is not None and t._alias is not None:
         active.uncover(t._alias.storage)
 
 
-def breaks(reason: str, refused: bool = False) -> None:
+def break_capture(reason: str, refused: bool = False) -> None:
     """Something happened that a captured program cannot do; refused: nor can PyTorch's tracer."""
     if refused:
-        refuses(f"{SKIPPED}: {reason}")
+        refuse_fullgraph(f"{SKIPPED}: {reason}")
     if active is not None:
         active.broke(reason)

@@ -30,7 +30,7 @@ NEVER = 1 << 62
 
 
 def _reference(array: Any) -> Any:
-    """An array as a habit keeps it: weakly, as reference counts tell whether it may be donated. Numbers as they are."""
+    """An array as `ExpectedInputs` keeps it: weakly, as reference counts tell whether it may be donated. Numbers as they are."""
     return weakref.ref(array) if isinstance(array, (ArrayImpl, np.ndarray)) else array
 
 
@@ -38,26 +38,26 @@ def _there(reference: Any) -> Any:
     return reference() if type(reference) is weakref.ref else reference
 
 
-class Habit:
-    """With what a structure runs.
+class ExpectedInputs:
+    """The inputs with which a structure ran last, and will probably run again.
 
     given: references to the inputs of its last run.
-    begin: the place in its code (of an instruction) where all inputs have entered that are new in each run; NEVER while that is
+    start_at: the place in its code (of an instruction) where all inputs have entered that are new in each run; NEVER while that is
            not known, or is not within the first half.
-    waste: what not keeping to it has cost; see `AHEAD_PATIENCE`.
+    misses: what other inputs have cost; see `AHEAD_PATIENCE`.
     """
 
-    __slots__ = ("given", "begin", "waste")
+    __slots__ = ("given", "start_at", "misses")
 
     def __init__(self) -> None:
         self.given: list[Any] = []
-        self.begin = NEVER
-        self.waste = 0
+        self.start_at = NEVER
+        self.misses = 0
 
     def note(self, structure: runner.Structure, arrays: Sequence[Any], packed: int) -> None:
         """The structure runs with these inputs, of which some (`packed`: how many) are in packs, and has not been started ahead."""
         if packed:
-            wasted(structure, 1)
+            note_miss(structure, 1)
             return
         before = list(map(_there, self.given))
         self.given = list(map(_reference, arrays))
@@ -65,18 +65,18 @@ class Habit:
             return
         same = list(map(is_, arrays, before))
         entered = len(same) - next((k for k, s in enumerate(reversed(same)) if not s), len(same))
-        self.begin = _entered(structure.code, entered)  # pyright: ignore[reportArgumentType]
-        if self.begin == NEVER:
-            wasted(structure, 1)
+        self.start_at = _entered(structure.code, entered)  # pyright: ignore[reportArgumentType]
+        if self.start_at == NEVER:
+            note_miss(structure, 1)
 
 
-def wasted(structure: runner.Structure, what: int) -> None:
-    """The structure did not keep to its habit; where it hardly ever does, it has none any more."""
-    known = structure.habit
+def note_miss(structure: runner.Structure, what: int) -> None:
+    """The structure did not run with the inputs expected; where it hardly ever does, none are expected any more."""
+    known = structure.expected_inputs
     if known is not None:
-        known.waste += what
-        if known.waste >= AHEAD_PATIENCE:
-            structure.habit = None
+        known.misses += what
+        if known.misses >= AHEAD_PATIENCE:
+            structure.expected_inputs = None
 
 
 def _entered(code: list[Any], count: int) -> int:
@@ -95,15 +95,15 @@ def _entered(code: list[Any], count: int) -> int:
     return NEVER
 
 
-def habit(structure: runner.Structure) -> Habit | None:
+def expected_inputs(structure: runner.Structure) -> ExpectedInputs | None:
     """Of a structure that may be started ahead: XLA runs it, it takes over no memory, and nobody sees it run."""
     plan = structure.plan
     if not ENABLED or structure.on_host or structure.packed is not None or plan.donors or len(plan.steps) < 2:
         return None
-    return None if any(kernel.has_effects for kernel, _, _ in plan.steps) else Habit()
+    return None if any(kernel.has_effects for kernel, _, _ in plan.steps) else ExpectedInputs()
 
 
-class Begun:
+class EarlyRun:
     """A program that runs already: its structure, what it was given, and its results to be."""
 
     __slots__ = ("structure", "given", "outs")
@@ -116,16 +116,16 @@ class Begun:
     def results(self, structure: runner.Structure, arrays: Sequence[Any], packed: int) -> list[Any] | None:
         """What it computes, if that is this structure with these inputs, of which none is in a pack."""
         if structure is self.structure and not packed and all(map(is_, arrays, map(_there, self.given))):
-            if (known := structure.habit) is not None and known.waste:
-                known.waste -= 1
+            if (known := structure.expected_inputs) is not None and known.misses:
+                known.misses -= 1
             return self.outs
-        self.in_vain()
+        self.discard()
         return None
 
-    def in_vain(self) -> None:
+    def discard(self) -> None:
         """Something else has been recorded. Where the program is large, it is to be done before another runs: twice its temporary
         memory may be too much."""
-        wasted(self.structure, AHEAD_IN_VAIN)
+        note_miss(self.structure, AHEAD_IN_VAIN)
         outs, self.outs = self.outs, []
         if memory_gate.are_large(self.structure.plan.avals().values()):
             with contextlib.suppress(jax.errors.JaxRuntimeError):
@@ -133,16 +133,16 @@ class Begun:
                     array.block_until_ready()
 
 
-def begins(slot: Any) -> int:
+def start_position(slot: Any) -> int:
     """Where in the code of a new program what is expected of it is to be started."""
     expected = None if slot.ran is None else slot.ran.next
-    return NEVER if expected is None or expected.habit is None else expected.habit.begin
+    return NEVER if expected is None or expected.expected_inputs is None else expected.expected_inputs.start_at
 
 
-def begin(program: Any) -> None:
+def start_early(program: Any) -> None:
     """Start the program that is expected, if what has been recorded is its beginning."""
     ran = program.slot.ran
-    if ran is None or (expected := ran.next) is None or (known := expected.habit) is None:
+    if ran is None or (expected := ran.next) is None or (known := expected.expected_inputs) is None:
         return
     if program.packed or capture.active is not None:
         return
@@ -159,11 +159,11 @@ def begin(program: Any) -> None:
             runner.moved(v, program.slot) if type(v.array) is np.ndarray else v.array for v in program.inputs
         ]
         given = [*map(_reference, arrays[:entered]), *known.given[entered:]]
-        program.begun = Begun(expected, given, at_top(expected.call, arrays))
+        program.begun = EarlyRun(expected, given, at_top(expected.call, arrays))
     except (RuntimeError, MemoryError, ArithmeticError) as error:
         if not _is_its_own(error, arrays):
             raise
-        wasted(expected, AHEAD_IN_VAIN)
+        note_miss(expected, AHEAD_IN_VAIN)
     finally:
         interrupts.release(handler)
 

@@ -31,7 +31,7 @@ standing: Any = None
 """`standing(frame, place)`: the object at this place of a frame's stack (native/frames.c); None where that was not built."""
 
 
-class Around(NamedTuple):
+class CallSite(NamedTuple):
     """What stands around a call.
 
     regions: the handlers that an exception would come to, innermost first.
@@ -48,7 +48,7 @@ class Around(NamedTuple):
     code: CodeType | None
     at: int
 
-    def alone(self) -> Around:
+    def alone(self) -> CallSite:
         """The same call, with nothing around it."""
         return self._replace(regions=(), loops={}, in_loops=False, all_loops={})
 
@@ -234,7 +234,7 @@ def user_line() -> str:
     return "<unknown>"
 
 
-def around() -> Around:
+def call_site() -> CallSite:
     """What stands around the caller, but for the engine's own code."""
     regions: list[Region] = []
     loops: dict[Loop, int] = {}
@@ -268,7 +268,7 @@ def around() -> Around:
         regions.append(prompt)
         between = loops if between is None else between
         in_loops = in_loops and bool(loops)
-    return Around(tuple(regions), between or {}, in_loops, loops, code, at)
+    return CallSite(tuple(regions), between or {}, in_loops, loops, code, at)
 
 
 def anything() -> bool:
@@ -278,7 +278,7 @@ def anything() -> bool:
     while frame is not None:
         places = places_of(id(frame.f_code), _UNKNOWN)
         if places is not None and ((found := places.get(frame.f_lasti)) is None or found[0]):
-            return bool(around().regions)
+            return bool(call_site().regions)
         frame = frame.f_back
     return (hasattr(sys, "ps1") or bool(sys.flags.interactive)) and _prompt() is not None
 

@@ -2,7 +2,7 @@
 
 Inside JAX's transformations operations run at once, and JAX compiles each primitive by itself, for each shape: some 40 ms of XLA
 for what NumPy computes in 10 us. So a function of `torch.func` that runs on the CPU meets, beneath its own transformations, a trace
-which does as JAX's does but asks NumPy first, for as long as XLA would compile (`cold`).
+which does as JAX's does but asks NumPy first, for as long as XLA would compile (host/tiering.py).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .traced_kernels import kernel_p, trace
 
 
 class _Kind:
-    """A primitive with its parameters for operands of some types: what `cold` knows of a kernel."""
+    """A primitive with its parameters for operands of some types: what tiering knows of a kernel."""
 
     def __init__(self, primitive: Any, params: dict[str, Any], types: tuple[Any, ...]) -> None:
         self.name = primitive.name
         self.cost: float | None = None
-        self.on_numpy: Any = None
-        self.cold_limit: int | None = None
-        self.cold_runs = 0
+        self.numpy_program: Any = None
+        self.host_run_limit: int | None = None
+        self.host_runs = 0
         self.several = primitive.multiple_results
         structs = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in types]
         bound = functools.partial(primitive.bind, **params)
-        self.traced = params["closed"] if primitive is kernel_p else trace(bound, structs)
-        self.weak = [a.weak_type for a in self.traced.out_avals]
+        self.host_jaxpr = params["closed"] if primitive is kernel_p else trace(bound, structs)
+        self.weak = [a.weak_type for a in self.host_jaxpr.out_avals]
 
 
 @functools.lru_cache(maxsize=CACHED)

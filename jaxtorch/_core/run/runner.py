@@ -1,7 +1,7 @@
 """Running recorded programs: first instruction by instruction, then, when the structure comes again, as one XLA program.
 
 A structure (the exact code, live outputs and donations) seen for the first time runs kernel by kernel, on NumPy where that is
-soon done (`cold`), else through their small cached executables, so that one-off programs never pay for whole-program
+soon done (host/tiering.py), else through their small cached executables, so that one-off programs never pay for whole-program
 compilation. Seen again, it is compiled whole, unless NumPy still runs all of it in less time than that would take.
 """
 
@@ -57,7 +57,7 @@ def is_tracer(array: Any) -> bool:
     return isinstance(array, Tracer)
 
 
-def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
+def concrete_array(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
     """What an array holds, for Python to look at; RuntimeError inside a JAX transformation where nobody knows.
 
     mapped: what the error says where `vmap` is that transformation.
@@ -66,7 +66,7 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
         restart_untaped(mapped or UNKNOWN)
     if isinstance(array, Tracer):
         if (inner := traced_kernels.beneath(array)) is not None:
-            return known(inner, mapped)
+            return concrete_array(inner, mapped)
         if capture.staging is not None:
             raise capture.Unstaged("it needs the content of a tensor")
         if mapped and traced_kernels.within(array) is not None:
@@ -91,7 +91,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
         executable_limit.made_room()
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
             outs = kernel.compiled(*[_placed(a, kernel.slot) for a in arrays])
-            outs = [_kept(o, kernel.slot) for o in outs]
+            outs = [_on_its_device(o, kernel.slot) for o in outs]
     made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
     if not traced:
         for v in made:
@@ -133,7 +133,7 @@ def _placed(array: Any, slot: DeviceSlot) -> Any:
     return array
 
 
-def _kept(array: Any, slot: DeviceSlot) -> Any:
+def _on_its_device(array: Any, slot: DeviceSlot) -> Any:
     """A result of a kernel by itself, as an array that stays on the device of its program."""
     if type(array) is np.ndarray:
         return on_cpu(array, slot.jax)
@@ -143,28 +143,29 @@ def _kept(array: Any, slot: DeviceSlot) -> Any:
 class Structure:
     """One program structure: how often it ran, and its executable once it has one.
 
-    cold_limit: how often it may run on NumPy before it is compiled (see host/tiering.py).
+    host_run_limit: how often it may run on NumPy before it is compiled (see host/tiering.py).
 
     next: the structure that ran after this one when it ran last: probably what comes after it again. others: those that did before,
           the latest first: where what follows depends on what was read, it is one of a few.
     code, held: the program as it was recorded, and what was held of it: for each value whether it was `DEAD`, held by somebody, an
           input that was read, or one whose memory was given away. By these the same program is known without working anything out.
-    made: the ids of the values that the last run made, with their slots, until it is compiled.
+    made_slots: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (state_packing.py).
-    written: the function of NumPy's that runs it (host/writers.py), if there is one.
+    host_function: the function of NumPy's that runs it (host/writers.py), if there is one.
     on_host: `call` is that, and it stays so: its results are host arrays.
-    habit: with what it is expected to run, if it may be started before it has been recorded (early_start.py).
-    in_full: it is to be compiled in full, at its next run.
+    expected_inputs: with what it will probably run, if it may be started before it has been recorded (early_start.py).
+    compile_in_full: it is to be compiled in full, at its next run.
     """
 
     __slots__ = (
-        "runs", "call", "plan", "record", "next", "others", "code", "held", "cold_limit", "made", "packed", "on_host", "written",
-        "habit", "in_full",
+        "runs", "call", "plan", "record", "next", "others", "code", "held", "host_run_limit",
+        "made_slots", "packed", "on_host", "host_function",
+        "expected_inputs", "compile_in_full",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.runs = 0
-        self.cold_limit = 0
+        self.host_run_limit = 0
         self.call: Any = None
         self.plan = plan
         self.record: Any = None
@@ -172,20 +173,20 @@ class Structure:
         self.others: list[Structure] = []
         self.code: list[Any] | None = None
         self.held = b""
-        self.made: dict[int, int] = {}
-        self.packed: state_packing.Packed | None = None
+        self.made_slots: dict[int, int] = {}
+        self.packed: state_packing.PackedArguments | None = None
         self.on_host = False
-        self.written: Any = None
-        self.habit: Any = None
-        self.in_full = False
+        self.host_function: Any = None
+        self.expected_inputs: Any = None
+        self.compile_in_full = False
 
-    def used_up(self) -> None:
+    def recompile_in_full(self) -> None:
         """What was compiled quickly has run as often as it pays. The next run, which sees where the results of this one have come
         to, chooses the packs anew and compiles in full."""
-        self.call = self.code = self.habit = None
-        self.in_full = True
+        self.call = self.code = self.expected_inputs = None
+        self.compile_in_full = True
 
-    def followed(self, by: Structure) -> None:
+    def note_follower(self, by: Structure) -> None:
         """That one has run after this one."""
         if self.next is not by:
             if self.next is not None:
@@ -199,12 +200,12 @@ DEAD, HELD, READ, DONATED = range(4)
 class Plan:
     """The decoded code of a program: instructions without the dead ones, and where each slot comes from."""
 
-    __slots__ = ("steps", "input_slots", "n_slots", "live", "donors", "kinds", "last_use", "captured")
+    __slots__ = ("steps", "input_slots", "n_slots", "live", "donors", "input_avals", "last_use", "captured")
 
     def __init__(self, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> None:
         steps: list[tuple[Kernel, tuple[int, ...], int]] = []
         self.input_slots: list[int] = []
-        self.kinds: list[Any] = []
+        self.input_avals: list[Any] = []
         position, defined = 0, 0
         while position < len(code):
             kernel = code[position]
@@ -213,7 +214,7 @@ class Plan:
                 for s, aval in zip(slots, kernel.in_avals, strict=True):
                     if s == defined:
                         self.input_slots.append(s)
-                        self.kinds.append(aval)
+                        self.input_avals.append(aval)
                         defined += 1
             steps.append((kernel, slots, defined))
             defined += len(kernel.out_avals)
@@ -240,7 +241,7 @@ class Plan:
         self.last_use.reverse()
         self.captured = any(kernel.captured for kernel, _, _ in self.steps)
 
-    def pair(self, links: list[tuple[int, int]]) -> None:
+    def pair_donors(self, links: list[tuple[int, int]]) -> None:
         """Let each of these results (slots) have the memory of the donated input (its position) whose place it takes.
 
         JAX gives a donated input to the first result of its type that is left. Were that another than its own, XLA would have to
@@ -261,7 +262,7 @@ class Plan:
             spare[avals[s]] = spare.get(avals[s], 0) + 1
         usable = []
         for position in donors:
-            aval = self.kinds[position]
+            aval = self.input_avals[position]
             if spare.get(aval, 0) > 0:
                 spare[aval] -= 1
                 usable.append(position)
@@ -304,32 +305,32 @@ def run(
         steps = structure.plan.steps
         counts_itself = len(steps) <= 1 and not structure.plan.captured and tiering.RUNS != tiering.FOR_EVER
         if not counts_itself:  # as a kernel by itself does where there is a limit
-            structure.cold_limit = tiering.runs_of_program([kernel for kernel, _, _ in steps])
+            structure.host_run_limit = tiering.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
-        new = len(steps) > 1 and structure.cold_limit == 0
+        new = len(steps) > 1 and structure.host_run_limit == 0
         if new:
             tiering.is_new(structure.record.line, [kernel for kernel, _, _ in steps])
         _structures[key] = structure  # once it is whole: a signal's handler may raise before
     structure.runs += 1
     tiering.seen(new)
     if structure.call is None:
-        plan, cheap = structure.plan, structure.runs <= structure.cold_limit
-        if cheap or (not plan.captured and not structure.in_full and not _compiled_now(slot, structure)):
-            written = _written(slot, structure) if structure.runs > PROGRAM_WRITTEN_AFTER else None
+        plan, cheap = structure.plan, structure.runs <= structure.host_run_limit
+        if cheap or (not plan.captured and not structure.compile_in_full and not _should_compile(slot, structure)):
+            written = _host_function(slot, structure) if structure.runs > PROGRAM_WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(state_packing.arguments(None, inputs, packed, arrays))
             if not cheap and not all(tiering.is_next(kernel) for kernel, _, _ in plan.steps):
                 to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, state_packing.arguments(None, inputs, packed, arrays), cheap)
-        structure.written = None
+        structure.host_function = None
         to_device(slot, inputs, arrays)
-        links = _links(structure, inputs)
-        plan.pair(links)
-        structure.packed = state_packing.chosen(
+        links = _donation_pairs(structure, inputs)
+        plan.pair_donors(links)
+        structure.packed = state_packing.choose_packing(
             plan, [x for x in links if not state_packing.was_read_elsewhere(inputs[x[0]])]
         )
         kernels = [kernel for kernel, _, _ in plan.steps]
-        in_full = plan.captured or structure.in_full or slot.name != "cpu"
+        in_full = plan.captured or structure.compile_in_full or slot.name != "cpu"
         quickly = 0 if in_full else tiering.quick_runs(structure.record.line, kernels)
         if quickly and not xla_options.of_these_known(tiering.QUICK_OPTIONS):
             quickly = 0
@@ -358,25 +359,25 @@ def moved(v: Value, slot: DeviceSlot, settled: bool = False) -> Any:
     if state_packing.was_read_elsewhere(v) or (v.owned and not (settled and v.array.nbytes <= COPIED_BY_XLA)):
         v.array = on_cpu(v.array, slot.jax)
     else:
-        state_packing.read_elsewhere(v)
+        state_packing.mark_read_elsewhere(v)
     return v.array
 
 
-def _written(slot: DeviceSlot, structure: Structure) -> Any:
+def _host_function(slot: DeviceSlot, structure: Structure) -> Any:
     """The function that runs this program, until it is compiled or for good; None where its kernels run one by one."""
-    if structure.written is None:
+    if structure.host_function is None:
         plan = structure.plan
-        stays = structure.cold_limit >= tiering.FOR_EVER
+        stays = structure.host_run_limit >= tiering.FOR_EVER
         if not stays and tiering.RUNS == tiering.FOR_EVER:  # what prepares data need not wait for XLA's threads
             stays = tiering.is_patient() and writers.is_passes(plan)
         if not stays and (
             tiering.RUNS < tiering.FOR_EVER or not tiering.are_small([kernel for kernel, _, _ in plan.steps])
         ):
             return None
-        structure.written = _on_host(slot, plan)
+        structure.host_function = _on_host(slot, plan)
         if stays:
-            structure.call, structure.on_host = structure.written, True
-    return structure.written
+            structure.call, structure.on_host = structure.host_function, True
+    return structure.host_function
 
 
 def stays_on_host(plan: Plan) -> bool:
@@ -389,15 +390,15 @@ def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
     return writers.written(plan, lambda arrays: _run_steps(slot, plan, arrays, True))
 
 
-def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
+def _donation_pairs(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
     """The donated inputs that the structure itself made when it ran before, each with the slot where it makes them."""
-    plan, made = structure.plan, structure.made
+    plan, made = structure.plan, structure.made_slots
     outs = plan.avals()
     links = [(position, made[id(inputs[position])]) for position in plan.donors if id(inputs[position]) in made]
     return [(position, slot) for position, slot in links if outs[slot] is inputs[position].aval]
 
 
-def _compiled_now(slot: DeviceSlot, structure: Structure) -> bool:
+def _should_compile(slot: DeviceSlot, structure: Structure) -> bool:
     """Is a program without an executable to be compiled whole before this run?
 
     On an accelerator at once: there each kernel by itself takes XLA about as long as a whole program of some dozen.
@@ -410,7 +411,7 @@ def _compiled_now(slot: DeviceSlot, structure: Structure) -> bool:
     return tiering.worth_compiling(structure.record.line, [kernel for kernel, _, _ in steps], structure.runs)
 
 
-def whole(plan: Plan, packed: state_packing.Packed | None) -> Structure:
+def captured_structure(plan: Plan, packed: state_packing.PackedArguments | None) -> Structure:
     """The structure of a captured program, to be compiled whole at its first run by `run_whole`."""
     structure = Structure(plan)
     structure.packed = packed
@@ -438,11 +439,11 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         caching(),
         np.errstate(all="ignore"),
     ):
-        for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
+        for s, a, aval in zip(plan.input_slots, arrays, plan.input_avals, strict=True):
             env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             outs = None
-            if kernel.cold_limit != 0 and tiering.suits(kernel):
+            if kernel.host_run_limit != 0 and tiering.suits(kernel):
                 arguments = []
                 for s in slots:
                     a = env[s]
@@ -460,7 +461,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
             arguments = outs = a = None
             on_host.clear()
             return apart([env[s] for s in plan.live])
-        return [_kept(env[s], slot) for s in plan.live]
+        return [_on_its_device(env[s], slot) for s in plan.live]
 
 
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
@@ -469,23 +470,23 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly:
     if sum(kernel.n_equations for kernel, _, _ in structure.plan.steps) >= RELEASE_BEFORE:
         allocator.release()  # of what came before: the compiler takes much
     options = xla_options.of_these_known(tiering.QUICK_OPTIONS) if quickly else None
-    call = structure.call = _whole(slot, structure.plan, structure.packed, options)
+    call = structure.call = _xla_call(slot, structure.plan, structure.packed, options)
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
     if quickly:
-        structure.call = _until(structure, call, quickly)
+        structure.call = _with_run_limit(structure, call, quickly)
     log.compiled(structure, time.perf_counter() - begun, quickly > 0)
     return outs
 
 
-def _until(structure: Structure, call: Any, runs: int) -> Any:
+def _with_run_limit(structure: Structure, call: Any, runs: int) -> Any:
     """The call of a structure that has been compiled quickly: so many runs make it used up."""
 
     def run(arrays: list[Any]) -> list[Any]:
         nonlocal runs
         runs -= 1
         if runs <= 1:
-            structure.used_up()
+            structure.recompile_in_full()
         return call(arrays)
 
     return run
@@ -508,21 +509,23 @@ def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2, UNSIGNED: 3}
 
 
-def _whole(slot: DeviceSlot, plan: Plan, packed: state_packing.Packed | None, options: dict[str, Any] | None) -> Any:
+def _xla_call(
+    slot: DeviceSlot, plan: Plan, packed: state_packing.PackedArguments | None, options: dict[str, Any] | None
+) -> Any:
     """The function that runs a plan as one XLA program, compiled with these of XLA's options, or those that suit it best.
 
     Python numbers travel together, in one vector for each kind: one argument instead of many. What is packed is the argument
     after those of the plan.
     """
-    taken = packed.taken if packed is not None else []
+    taken = packed.packed_inputs if packed is not None else []
     first = [i for i in plan.donors if i not in taken]
     others = {*taken, *first}
-    tensors = first + [i for i, a in enumerate(plan.kinds) if not a.wrapped and i not in others]
+    tensors = first + [i for i, a in enumerate(plan.input_avals) if not a.wrapped and i not in others]
     groups: list[list[int]] = [[], [], [], []]
-    for i, a in enumerate(plan.kinds):
+    for i, a in enumerate(plan.input_avals):
         if a.wrapped:
             groups[_SCALAR_VECTORS[a]].append(i)
-    kinds, input_slots = plan.kinds, plan.input_slots
+    kinds, input_slots = plan.input_avals, plan.input_slots
 
     def program(*args: Any) -> list[Any]:
         env: list[Any] = [None] * plan.n_slots

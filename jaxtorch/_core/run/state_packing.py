@@ -83,7 +83,7 @@ def unpack(value: Value) -> Any:
     return value.array
 
 
-def read_elsewhere(value: Value) -> None:
+def mark_read_elsewhere(value: Value) -> None:
     """A program has read this value and left it as it was: so its place in a pack would be asked for at every step."""
     if value.pack is None:
         value.part = _READ
@@ -93,14 +93,14 @@ _READ = -1
 
 
 def was_read_elsewhere(value: Value) -> bool:
-    """Has `read_elsewhere` been told of this value?"""
+    """Has `mark_read_elsewhere` been told of this value?"""
     return getattr(value, "part", 0) == _READ
 
 
-def chosen(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -> Packed | None:
+def choose_packing(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -> PackedArguments | None:
     """What is to be packed of a plan: of these pairs of an input and the result (its slot) that takes its place, and of the
     results `apart`, which nothing takes as input. None if it is not worth it."""
-    kinds, outs = plan.kinds, plan.avals()
+    kinds, outs = plan.input_avals, plan.avals()
     if (
         any(a.slot.name != "cpu" for a in kinds if not a.wrapped)
         or sum(kinds[p].numel for p in plan.donors) > PACK_ELEMENTS
@@ -111,7 +111,7 @@ def chosen(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -
     links, apart = sorted(links, key=lambda link: link[1]), sorted(apart, key=lambda slot: read.get(slot, 0))
     links = _of_one_type(links, [kinds[position] for position, _ in links])
     apart = _of_one_type(apart, [outs[slot] for slot in apart])
-    return Packed(plan, links, apart) if links or apart else None
+    return PackedArguments(plan, links, apart) if links or apart else None
 
 
 def _of_one_type(items: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
@@ -125,39 +125,49 @@ def _of_one_type(items: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
     return [item for item, _ in fitting]
 
 
-class Packed:
+class PackedArguments:
     """What a structure takes and gives in packs.
 
-    taken, made: the inputs that come as one vector, by position among the inputs, and the results that take their places, by
-                 position among the live ones; `layout` is theirs.
-    apart:       results that leave in a second vector, laid out as `second`, which is nobody's input.
-    rest:        the results that leave as arrays, in order.
+    packed_inputs, packed_results: the inputs that come as one vector, by position among the inputs, and the results that
+                 take their places, by position among the live ones; `layout` is theirs.
+    output_results: results that leave in a second vector, laid out as `output_layout`, which is nobody's input.
+    unpacked_results: the results that leave as arrays, in order.
     """
 
-    __slots__ = ("taken", "made", "layout", "apart", "second", "rest", "parts")
+    __slots__ = (
+        "packed_inputs",
+        "packed_results",
+        "layout",
+        "output_results",
+        "output_layout",
+        "unpacked_results",
+        "parts",
+    )
 
     def __init__(self, plan: Any, links: Sequence[tuple[int, int]], apart: Sequence[int]) -> None:
         outs, place = plan.avals(), {slot: k for k, slot in enumerate(plan.live)}
-        self.taken = [position for position, _ in links]
-        self.made = [place[slot] for _, slot in links]
-        self.layout = Layout([plan.kinds[position] for position in self.taken])
-        self.apart = [place[slot] for slot in apart]
-        self.second = Layout([outs[slot] for slot in apart])
-        self.rest = [k for k in range(len(plan.live)) if k not in {*self.made, *self.apart}]
-        self.parts = list(range(len(self.taken)))
+        self.packed_inputs = [position for position, _ in links]
+        self.packed_results = [place[slot] for _, slot in links]
+        self.layout = Layout([plan.input_avals[position] for position in self.packed_inputs])
+        self.output_results = [place[slot] for slot in apart]
+        self.output_layout = Layout([outs[slot] for slot in apart])
+        self.unpacked_results = [
+            k for k in range(len(plan.live)) if k not in {*self.packed_results, *self.output_results}
+        ]
+        self.parts = list(range(len(self.packed_inputs)))
 
     def join(self, results: list[Any]) -> list[Any]:
         """What the program returns in place of these results."""
         vectors = [
             layout.join([results[k] for k in which])
-            for which, layout in ((self.made, self.layout), (self.apart, self.second))
+            for which, layout in ((self.packed_results, self.layout), (self.output_results, self.output_layout))
             if which
         ]
-        return [*vectors, *[results[k] for k in self.rest]]
+        return [*vectors, *[results[k] for k in self.unpacked_results]]
 
     def vector(self, inputs: Sequence[Value]) -> Any:
         """The pack's vector that these inputs are the parts of; None if they do not come as one pack."""
-        values = [inputs[position] for position in self.taken]
+        values = [inputs[position] for position in self.packed_inputs]
         pack = values[0].pack
         if pack is None or pack.layout is not self.layout:
             return None
@@ -167,22 +177,22 @@ class Packed:
     def hand_out(self, values: Sequence[Value], outs: list[Any]) -> None:
         """Give the live values, in order, what the program returned."""
         vectors = iter(outs)
-        for which, layout in ((self.made, self.layout), (self.apart, self.second)):
+        for which, layout in ((self.packed_results, self.layout), (self.output_results, self.output_layout)):
             if which:
                 pack = Pack(layout, next(vectors))
                 for part, k in enumerate(which):
                     v = values[k]
                     v.pack, v.part, v.program = pack, part, None
-        for k, array in zip(self.rest, vectors, strict=True):
+        for k, array in zip(self.unpacked_results, vectors, strict=True):
             v = values[k]
             v.array, v.owned, v.program = array, True, None
 
 
-def arguments(packed: Packed | None, inputs: Sequence[Value], entered: int, arrays: list[Any]) -> list[Any]:
+def arguments(packed: PackedArguments | None, inputs: Sequence[Value], entered: int, arrays: list[Any]) -> list[Any]:
     """The arguments for a program: the `arrays` of its inputs, `entered` of which were in packs and may have none."""
     taken: Sequence[int] = ()
-    if packed is not None and packed.taken:
-        taken = packed.taken
+    if packed is not None and packed.packed_inputs:
+        taken = packed.packed_inputs
         vector = packed.vector(inputs)
         if vector is not None and entered == len(taken):
             arrays.append(vector)

@@ -156,12 +156,12 @@ class FilledPattern:
     def out_types(self) -> list[Any]:
         return self.pattern.out_types(self.v)
 
-    def on_numpy(self) -> NumpyProgram:
+    def numpy_program(self) -> NumpyProgram:
         """The kernel for NumPy. Made of its jaxpr where what primitives stand for depends on other sizes."""
         pattern = self.pattern
-        if pattern.on_numpy is None:
-            pattern.on_numpy = self._numpy_pattern()
-        found, holds = pattern.on_numpy
+        if pattern.numpy_program is None:
+            pattern.numpy_program = self._numpy_pattern()
+        found, holds = pattern.numpy_program
         if found is None or not _is_so(holds, self.v):
             return NumpyProgram(self.closed_jaxpr())
         program = found.filled(self.v)

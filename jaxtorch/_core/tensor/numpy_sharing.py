@@ -74,7 +74,7 @@ class HostMemory:
 
     def read(self, t: Tensor, alias: Alias) -> Value:
         """A tensor's value, copied from the shared memory as it is now."""
-        capture.breaks("it reads memory that is shared with NumPy")
+        capture.break_capture("it reads memory that is shared with NumPy")
         if not self.shared():
             _leave(alias)
             alias.seen = -2

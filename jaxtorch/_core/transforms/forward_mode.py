@@ -108,7 +108,7 @@ def enter(taped: bool = False) -> Level:
         raise RuntimeError(NESTED)
     if state.tangents and not taped:
         raise RuntimeError(NESTED)
-    capture.breaks("it uses forward-mode derivatives")
+    capture.break_capture("it uses forward-mode derivatives")
     level = Level(level, taped)
     program.duals, _tensor.duals = _emit, _finish  # pyright: ignore[reportAttributeAccessIssue]
     program.emit.__code__ = _exchanged_emit.__code__

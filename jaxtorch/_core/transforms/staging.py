@@ -148,7 +148,7 @@ def traced(run: Callable[[list[Any]], list[Any]], values: list[Value], leaves: S
         watch.remove("staging")
         capture.staging = None
     if reason is not None:
-        capture.breaks(f"a function given to torch.func cannot be traced: {reason}")
+        capture.break_capture(f"a function given to torch.func cannot be traced: {reason}")
         return None
     jaxpr = made.jaxpr
     read = [e for e in jaxpr.eqns if e.primitive is operand_p]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._core.record import deferred_errors
 from ..._core.run import capture
-from ..._core.run.runner import ArrayImpl, known
+from ..._core.run.runner import ArrayImpl, concrete_array
 from ..._core.tensor.numpy_sharing import _window
 from ..._core.tensor.tensor import Tensor
 from ..._core.transforms import forward_mode
@@ -30,7 +30,7 @@ def host_content(t: Tensor) -> np.ndarray | None:
     if watch and forward_mode.is_dual(value):
         return None  # read on the host it would lose its tangent
     if not deferred_errors.clean:
-        deferred_errors.look(value)
+        deferred_errors.raise_failure_of(value)
     array = value.array
     if type(array) is _ndarray:
         return array
@@ -43,4 +43,4 @@ def host_content(t: Tensor) -> np.ndarray | None:
 def content_of(t: Tensor) -> np.ndarray:
     """The content as a NumPy array, computed now where it is yet to be."""
     found = host_content(t)
-    return known(t._array()) if found is None else found
+    return concrete_array(t._array()) if found is None else found

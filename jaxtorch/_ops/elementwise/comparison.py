@@ -11,7 +11,7 @@ import numpy as np
 from ..._core.define.op import Array, Operand, function, inner_op, method, methods, numpy_names, op
 from ..._core.dispatch.operators import foreign
 from ..._core.run import capture
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor.tensor import Tensor, need_tensor
 from ..._core.types import dtypes
 from ..._core.types.grad_mode import no_grad
@@ -221,8 +221,8 @@ def _all_equal(input: Array, other: Array):
 @numpy_names
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
-    capture.refuses(f"{capture.OPERATOR}: allclose")
-    return bool(known(_all_close(input, other, rtol, atol, equal_nan)._array()))
+    capture.refuse_fullgraph(f"{capture.OPERATOR}: allclose")
+    return bool(concrete_array(_all_close(input, other, rtol, atol, equal_nan)._array()))
 
 
 @function("equal", method=True)
@@ -233,5 +233,5 @@ def equal(input: Tensor, other: Tensor) -> bool:
     need_tensor(other, "equal", "other", 2)
     if input._value.aval.shape != other._value.aval.shape:
         return False
-    capture.refuses(f"{capture.OPERATOR}: equal")
-    return bool(known(_all_equal(input, other)._array()))
+    capture.refuse_fullgraph(f"{capture.OPERATOR}: equal")
+    return bool(concrete_array(_all_equal(input, other)._array()))

@@ -16,7 +16,7 @@ from ..._core.define.op import Array, Real, Scalar, function, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.dispatch.number_limits import check_number
 from ..._core.random.generator import check_generator, engine_for
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.tuning import GELU_KERNEL
@@ -188,7 +188,7 @@ def _randomly_leaky(
         return forms[1](
             input, sample(aval.slot, generator, aval.shape, aval.dtype, host, "uniform", float(lower), float(upper))
         )
-    low = known(input._array()) <= 0  # PyTorch draws a number only where one is needed
+    low = concrete_array(input._array()) <= 0  # PyTorch draws a number only where one is needed
     noise = np.ones(low.shape, np.float64)
     drawn = engine_for(generator, aval.slot).uniform((int(low.sum()),), np.float64, float(lower), float(upper))
     noise[low] = drawn

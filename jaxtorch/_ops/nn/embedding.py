@@ -16,7 +16,7 @@ from ..._core.compile.symbolic_sizes import up_to
 from ..._core.define.op import Array, function, functions, inner_op, numpy_names
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import Bounds, Within, flag
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor.sparse_value import makers
 from ..._core.tensor.tensor import Tensor, need_tensor
 from ..._core.transforms import forward_mode
@@ -465,7 +465,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes == -1:
         if input._value.aval.numel == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        values = known(input._array())
+        values = concrete_array(input._array())
         num_classes = int(values.max()) + 1
         if int(values.min()) < 0:
             raise RuntimeError("Class values must be non-negative.")

@@ -9,7 +9,7 @@ from typing import Any
 from ..._core.define.op import Ints, Sizes, function, method
 from ..._core.define.op import functions as _f
 from ..._core.define.signature import MISSING, checked, need_kind
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.tensor.views import detached
 from ..._core.types import dtypes
@@ -206,7 +206,7 @@ def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tenso
     if any(t.requires_grad for t in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     size = self._value.aval.shape
-    arrays = [known(t.detach().expand(size)._array()) for t in (self, *others)]
+    arrays = [concrete_array(t.detach().expand(size)._array()) for t in (self, *others)]
     values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
     return self.copy_(from_host(pack(values, self._value.aval.dtype, size), self.device))
 

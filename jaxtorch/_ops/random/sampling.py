@@ -13,7 +13,7 @@ from ..._core.define.overloads import signed
 from ..._core.define.signature import need_kind
 from ..._core.random import jax_draws, sampling
 from ..._core.random.generator import Generator, check_generator, draw, key_of
-from ..._core.run.runner import is_tracer, known
+from ..._core.run.runner import concrete_array, is_tracer
 from ..._core.tensor import strides
 from ..._core.tensor.layouts import strides_of
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor, write_out
@@ -57,7 +57,7 @@ def _host(t: Tensor) -> np.ndarray[Any, Any]:
     """The content of a tensor, for a draw on the host."""
     jax_draws.refuse_mapping()
     _traced(t)
-    return known(t._array())
+    return concrete_array(t._array())
 
 
 def _traced(*tensors: Tensor) -> bool:

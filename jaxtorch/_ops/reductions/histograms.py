@@ -12,7 +12,7 @@ from jax import lax
 from ..._core.define.op import Array, Arrays, Number, function, inner_op, op
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import flag
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor.tensor import Tensor, need_tensor, write_out
 from ..._core.types.size import check_long, need_sizes
 from ..._core.types.structseq import types
@@ -263,7 +263,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    x = known(input.detach()._array())
+    x = concrete_array(input.detach()._array())
     if kind(x) != "int":
         unsupported("bincount_cpu", x)
     if x.ndim != 1 or (x.size and x.min() < 0):

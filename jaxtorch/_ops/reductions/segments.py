@@ -11,7 +11,7 @@ from ..._core.compile.symbolic_sizes import up_to
 from ..._core.define.op import Array, Number, function, inner_op
 from ..._core.define.signature import checked, need_kind
 from ..._core.dispatch.number_limits import check_number
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor
 from ..._core.types import dtypes
@@ -98,12 +98,12 @@ def segment_reduce(
     if offsets is not None:
         if not offsets.shape[-1]:
             raise RuntimeError("Trying to create tensor with negative dimension -1: [-1]")
-        if (np.diff(known(offsets.detach()._array())) < 0).any():
+        if (np.diff(concrete_array(offsets.detach()._array())) < 0).any():
             raise RuntimeError("Expected segment_length >= 0 to be true, but got false.")
         begins, ends = offsets[..., :-1], offsets[..., 1:]
     elif lengths is not None:
         if not unsafe:
-            host = known(lengths.detach()._array())
+            host = concrete_array(lengths.detach()._array())
             if host.size and host.min() < 0:
                 raise RuntimeError("lengths contains negative value!")
             if not np.all(host.sum(-1) == data.shape[axis]):

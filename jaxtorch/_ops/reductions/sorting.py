@@ -15,7 +15,7 @@ from ..._core.define.op import Array, Operand, function, numpy_names, op
 from ..._core.define.overloads import signed
 from ..._core.define.signature import need_kind
 from ..._core.record.value_checks import flag
-from ..._core.run.runner import known
+from ..._core.run.runner import concrete_array
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.tuning import TOPK_ROW
@@ -347,7 +347,7 @@ def isin(
 
 
 def _host(name: str, input: Tensor) -> np.ndarray[Any, Any]:
-    x = known(need_tensor(input, name).detach()._array())
+    x = concrete_array(need_tensor(input, name).detach()._array())
     if kind(x) == "complex":
         unsupported(name, x)
     return x

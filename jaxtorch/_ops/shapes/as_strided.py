@@ -139,7 +139,7 @@ def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | 
     """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
     if type(input) is not Tensor:
         need_tensor(input, "as_strided", "input")
-    capture.uncovers(input)
+    capture.expose_memory(input)
     given = view_strides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,

@@ -188,7 +188,7 @@ def is_signed(input: Tensor) -> bool:
 @function("is_nonzero", method=True)
 def is_nonzero(input: Tensor) -> bool:
     """Is a tensor of one element not zero?"""
-    capture.refuses(capture.GUARD)
+    capture.refuse_fullgraph(capture.GUARD)
     return bool(need_tensor(input, "is_nonzero"))
 
 

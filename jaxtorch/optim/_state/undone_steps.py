@@ -52,10 +52,10 @@ class Undo:
 def begin(optimizer: Any) -> Undo | None:
     """An optimizer's step begins. What has run, or was recorded in a loop that has been left, is looked at now, before anything
     changes."""
-    here, watched = deferred_errors.around(), []
-    deferred_errors.step_made(here)
+    here, watched = deferred_errors.call_site(), []
+    deferred_errors.note_step(here)
     for recorded, checks in deferred_errors.watched():
-        around = checks[0].around
+        around = checks[0].call_site
         if around.regions[0] not in here.regions:
             continue  # that has been left: nothing would catch it there
         if recorded.state != "open" or here.all_loops.keys().isdisjoint(around.loops):

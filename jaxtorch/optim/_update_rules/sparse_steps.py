@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.run.capture import breaks
+from ..._core.run.capture import break_capture
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.grad_mode import no_grad
 from ..._ops import sparse
@@ -66,7 +66,7 @@ def _rows(p: Tensor, group: dict[str, Any]) -> Any:
 @no_grad()
 def sgd(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
     """One step of SGD; the momentum buffer is sparse too, and gathers the rows of all steps."""
-    breaks("a sparse gradient is applied")
+    break_capture("a sparse gradient is applied")
     grad = _gradient(p, group)
     if number(group["weight_decay"]) != 0:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -85,7 +85,7 @@ def sgd(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
 @no_grad()
 def adagrad(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
     """One step of Adagrad."""
-    breaks("a sparse gradient is applied")
+    break_capture("a sparse gradient is applied")
     if number(group["weight_decay"]) != 0:
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     state = optimizer.state[p]
@@ -102,7 +102,7 @@ def adagrad(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
 @no_grad()
 def adam(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
     """One step of SparseAdam."""
-    breaks("a sparse gradient is applied")
+    break_capture("a sparse gradient is applied")
     state = optimizer.state[p]
     if not state:
         state["step"] = 0
