@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from ._core.run import capture
 from ._core.types.device import device
-from ._serialization import contents as _contents
 from ._serialization import loading as _loading
+from ._serialization import rebuilding as _contents
 from ._serialization import saving as _saving
 from ._serialization import unpickling as _unpickling
 from ._serialization.replacing import replacing

@@ -35,12 +35,12 @@ from ..autograd.profiler import recorded
 from ..nn import Parameter
 from ..nn.modules._module import hooks as _hooks
 from ..optim import optimizer
-from . import capturing, dependencies, observing
+from . import capturing, finding_guards, observing
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
+from .checking_guards import Guard, Guards, described, pictured
 from .fullgraph_errors import Unsupported, UserError
 from .graph_node import Graph
-from .guards import Guard, Guards, described, pictured
 from .memory import Before, Met
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
@@ -242,8 +242,8 @@ class Compiled:
             return self.fn(*args, **kwargs)
         try:
             roots = [(self.title, self.fn), *[("an argument", x) for x in called.objects]]
-            guards, tensors = dependencies.watch(trial.codes, roots)
-        except dependencies.Unwatchable as error:
+            guards, tensors = finding_guards.watch(trial.codes, roots)
+        except finding_guards.Unwatchable as error:
             self._give_up(trial, str(error))
             return self.fn(*args, **kwargs)
         if any(is_sparse(t) for t in [*called.tensors, *[t for t, _ in tensors.values()]]):

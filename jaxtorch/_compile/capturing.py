@@ -29,7 +29,7 @@ from .._core.types.device import _slots
 from .._core.types.reference_counts import LISTED, counted
 from .._core.types.value import Value
 from ..optim.optimizer import Optimizer
-from .guards import Guard, Guards
+from .checking_guards import Guard, Guards
 from .rebinding import Rebound, Uncapturable
 from .sharing import Refused, Shared, families, owner_of
 from .trees import taken_apart

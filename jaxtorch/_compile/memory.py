@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from .capturing import Captured, Source
-from .guards import Guard
+from .checking_guards import Guard
 
 
 def _place(t: Tensor) -> tuple[Any, Any]:

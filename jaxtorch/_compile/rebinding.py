@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from .guards import Guard, Guards, Inner, same
+from .checking_guards import Guard, Guards, Inner, same
 
 _REBINDABLE = ("item", "attribute", "cell", "slot")
 

@@ -9,7 +9,7 @@ from . import sparse
 from .creation import filled, from_data, legacy_constructors, ranges, windows
 from .elementwise import arithmetic, binary, bitwise, clamp, comparison, complex_numbers, powers, unary
 from .fft import fft, short_time
-from .indexing import gather, getitem, masks, plain_index_put, scatter, setitem
+from .indexing import gather, getitem, index_put_at_once, scatter, setitem, where_and_masks
 from .linalg import (
     checks,
     distance,

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._core.define.op import functions
 from ..utils.serialization import config
-from .contents import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
+from .rebuilding import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
 from .saving import MAGIC, PROTOCOL, skipping
 from .unpickling import RestrictedUnpickler, unpickle
 

@@ -12,7 +12,7 @@ from typing import IO, Any, cast
 
 from .._core.tensor.tensor import Tensor
 from ..nn.parameter import Parameter
-from .contents import ABSENT, GLOBALS, FromOutside, shortened
+from .rebuilding import ABSENT, GLOBALS, FromOutside, shortened
 
 
 def _named(full: str) -> Any:

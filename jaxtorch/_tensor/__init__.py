@@ -21,9 +21,9 @@ def install() -> None:
 
 def _rebuild_from_type_v2(func: Callable[..., Any], new_type: type, args: Any, state: Any) -> Any:
     """A tensor of a subclass, from what was pickled of it."""
-    from .._serialization import contents  # heavy, and few programs read files
+    from .._serialization import rebuilding  # heavy, and few programs read files
 
-    return contents._rebuild_from_type_v2(func, new_type, args, state)
+    return rebuilding._rebuild_from_type_v2(func, new_type, args, state)
 
 
 def _reduced(self: TypedStorage) -> Any:

@@ -87,7 +87,7 @@ def undefined_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list
 
 def _compared(run: Callable[[Tensor], Any], vectors: list[Tensor], what: str) -> None:
     """GradcheckError unless a function under `vmap` gives what it gives for one vector after the other."""
-    from ..func._batching import vmap  # the transformations are loaded when asked for
+    from ..func._vmap import vmap  # the transformations are loaded when asked for
 
     each = [run(v) for v in vectors]
     try:

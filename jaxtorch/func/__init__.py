@@ -6,11 +6,11 @@ tracers. Closed-over tensors may take part in autograd from outside.
 
 from __future__ import annotations
 
-from ._batching import vmap
 from ._derivatives import grad, grad_and_value, jvp, linearize, vjp
 from ._jacobians import hessian, jacfwd, jacrev
 from ._modules import debug_unwrap, functional_call, functionalize, replace_all_batch_norm_modules_, stack_module_state
 from ._rearranging import rearrange
+from ._vmap import vmap
 
 __all__ = [
     "debug_unwrap",

@@ -20,7 +20,7 @@ from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
-from . import _recorded, _sparse_inputs
+from . import _by_recording, _sparse_inputs
 from ._jax_calls import (
     Call,
     Watch,
@@ -134,7 +134,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             refuse_compressed(flatten(args)[0])
             if any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
                 return by_sparse(args, kwargs)
-            return _recorded.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
+            return _by_recording.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def by_sparse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chosen = _chosen(argnums, len(args))
@@ -156,7 +156,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             found, aux_spec[0] = aux_tensors(aux)
             return out, found
 
-        found, value, rest = _recorded.gradients(_recorded.Problem(problem.call.tensors, problem.moving), run)
+        found, value, rest = _by_recording.gradients(_by_recording.Problem(problem.call.tensors, problem.moving), run)
         grads = unflatten(found, problem.spec)
         return grads, (value, unflatten(rest, aux_spec[0])) if has_aux else value
 
@@ -216,7 +216,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
         if problem is None:
             return by_jax()
-        return _recorded.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
+        return _by_recording.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
 
 
 def _vjp_by_sparse(func: Any, primals: Any, has_aux: bool) -> Any:
@@ -255,7 +255,7 @@ def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:
         more, specs[1] = aux_tensors(aux)
         return found, more
 
-    back = _recorded.Pullback(_recorded.Problem(call.tensors, problem.moving), run)
+    back = _by_recording.Pullback(_by_recording.Problem(call.tensors, problem.moving), run)
     outs = back.results
     if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
         primal_values = [t._read() for t in call.tensors]  # by the function itself
@@ -387,7 +387,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         if not is_inexact(p):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
     by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
-    return _recorded.by_tape(lambda: _jvp_recorded(func, primals, own, moves, strict, has_aux), by_jax)
+    return _by_recording.by_tape(lambda: _jvp_recorded(func, primals, own, moves, strict, has_aux), by_jax)
 
 
 def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
@@ -402,7 +402,7 @@ def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor
         more, specs[1] = aux_tensors(aux)
         return found, more
 
-    outs, along, rest = _recorded.along(run, own, moves, functools.partial(_independent, name) if strict else None)
+    outs, along, rest = _by_recording.along(run, own, moves, functools.partial(_independent, name) if strict else None)
     found = (unflatten(outs, specs[0]), unflatten(along, specs[0]))
     return (*found, unflatten(rest, specs[1])) if has_aux else found
 

@@ -18,7 +18,7 @@ from .._core.types.grad_mode import RestartUntaped, state
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
-from . import _recorded
+from . import _by_recording
 from ._derivatives import Argnums, Problem, as_cotangents, no_saved_hooks, tangent_of, with_aux
 from ._jax_calls import (
     array_of,
@@ -87,7 +87,7 @@ def _jacobian(
             problem = Problem(func, args, kwargs, argnums, forward)
             check_real(flatten(args)[0], own, "inputs")
             refuse_compressed(flatten(args)[0])
-            return _recorded.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
+            return _by_recording.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def checked(out: Any) -> tuple[list[Tensor], TreeSpec]:
         found, spec = out_tensors(out, name)
@@ -108,13 +108,13 @@ def _jacobian(
 
         tensors = problem.call.tensors
         if randomness is None:
-            blocks, rest = _recorded.jacobian(_recorded.Problem(tensors, problem.moving), run, chunk)
+            blocks, rest = _by_recording.jacobian(_by_recording.Problem(tensors, problem.moving), run, chunk)
         else:
 
             def of_moving(moving: list[Tensor]) -> Any:
                 return run(problem.full(tensors, moving))
 
-            blocks, rest = _recorded.columns(of_moving, [tensors[i] for i in problem.moving], randomness)
+            blocks, rest = _by_recording.columns(of_moving, [tensors[i] for i in problem.moving], randomness)
         k = len(problem.moving)
         rows = [unflatten(blocks[i * k : (i + 1) * k], problem.spec) for i in range(specs[0].num_leaves)]
         found = unflatten(rows, specs[0])

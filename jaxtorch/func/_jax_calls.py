@@ -254,12 +254,12 @@ _watchers = _Watchers()
 @contextlib.contextmanager
 def _watching(watch: Watch) -> Iterator[Watch]:
     _watchers.stack.append(watch)
-    jax_draws.sources.told.append(watch.drawn)
+    jax_draws.sources.listeners.append(watch.drawn)
     try:
         yield watch
     finally:
         _watchers.stack.pop()
-        jax_draws.sources.told.pop()
+        jax_draws.sources.listeners.pop()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from .._core.types.device import device
 from .._serialization import loading, unpickling
-from .._serialization.contents import GLOBALS, LoadedStorage, place, shortened, typed
+from .._serialization.rebuilding import GLOBALS, LoadedStorage, place, shortened, typed
 from ._classes import Archive, Builder, Instance
 
 

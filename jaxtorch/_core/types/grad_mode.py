@@ -37,7 +37,7 @@ class _State(threading.local):
     transforms = 0
     """How many transformations of `torch.func` are at work."""
     taped = 0
-    """How many of these are the engine's own (`func/_recorded.py`), not JAX's."""
+    """How many of these are the engine's own (`func/_by_recording.py`), not JAX's."""
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error

@@ -42,7 +42,7 @@ from .getitem import (
     chain_of,
     plan_of,
 )
-from .plain_index_put import PUT_BY, _index_put, is_plain, put_at_once
+from .index_put_at_once import PUT_BY, _index_put, is_plain, put_at_once
 
 _ndarray = np.ndarray
 

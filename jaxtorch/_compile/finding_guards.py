@@ -35,7 +35,7 @@ from .._running.install import ours
 from ..nn import Module
 from ..optim import Optimizer
 from ..optim.lr_scheduler import LRScheduler
-from .guards import Guard, Guards
+from .checking_guards import Guard, Guards
 from .observing import package_of
 
 LIMIT = 20_000

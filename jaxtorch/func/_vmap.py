@@ -19,7 +19,7 @@ from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import _broadcast_to_and_flatten as spread
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
-from . import _recorded
+from . import _by_recording
 from ._jax_calls import Call, array_of, differentiable
 
 Dims = int | tuple[Any, ...] | None
@@ -167,17 +167,17 @@ def _mapped(
             for x, d in zip(found, _out_dims(func, out_dims, specs[0]), strict=True):
                 _check_out(func, x, d)
                 if d is not None:
-                    made.append(_recorded.all_of(level, x, d, *own.get(id(x), (None, 0)), among=among))
+                    made.append(_by_recording.all_of(level, x, d, *own.get(id(x), (None, 0)), among=among))
                     continue
-                if isinstance(x, Tensor) and _recorded.one_of(level, x):
+                if isinstance(x, Tensor) and _by_recording.one_of(level, x):
                     raise ValueError(_no_out_dim(func))
                 made.append(x)
             return made
 
-        found = _recorded.map_over(run, everything[:n], dims[:n], level)
+        found = _by_recording.map_over(run, everything[:n], dims[:n], level)
         return unflatten(found, specs[0])
 
-    return _recorded.by_tape(recorded, by_jax)
+    return _by_recording.by_tape(recorded, by_jax)
 
 
 def _check_out(func: Any, x: Any, d: Any) -> None:
@@ -222,7 +222,7 @@ def _mapped_by_jax(
             constant = [array_of(x) for x in single if isinstance(x, Tensor)]
             for i in call.written:
                 if along[i] is None:
-                    raise RuntimeError(_recorded.WRITTEN)
+                    raise RuntimeError(_by_recording.WRITTEN)
             return results, constant, written
 
         single: list[Any] = []
