@@ -29,8 +29,11 @@ class _AbsentMeta(type):
         raise NotImplementedError(f"{cls._api}: {cls._reason}")
 
 
-def absent_class(api: str, reason: str = _REASON) -> Any:
-    """A class for annotations and `isinstance`; making an instance raises NotImplementedError naming `api`."""
+def absent_class(api: str, reason: str = _REASON, home: str = "") -> Any:
+    """A class for annotations and `isinstance`; making an instance raises NotImplementedError naming `api`.
+
+    home: the module that it says it is from, if that is not the one in `api`.
+    """
 
     def __new__(cls: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{api}: {reason}")
@@ -40,7 +43,7 @@ def absent_class(api: str, reason: str = _REASON) -> Any:
         name,
         (),
         {
-            "__new__": __new__, "__class_getitem__": classmethod(lambda cls, item: cls), "__module__": module,
+            "__new__": __new__, "__class_getitem__": classmethod(lambda cls, item: cls), "__module__": home or module,
             "__doc__": f"{reason}.", "_api": api, "_reason": reason,
         },
     )  # fmt: skip

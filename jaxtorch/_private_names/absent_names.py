@@ -121,6 +121,12 @@ def reason(api: str) -> str:
     return _REASONS[max(found, key=len)] if found else "jaxtorch does not have it"
 
 
+def _home(module: str, name: str) -> str:
+    """Where a class of a package is defined: in the innermost of its modules that has it too."""
+    inside = [m for m, line in _lines().items() if m.startswith(f"{module}.") and name in line and name in entries(m)]
+    return max(inside, key=len, default=module) if module != "torch" else module
+
+
 @functools.cache
 def _made(module: str, name: str) -> Any:
     kind, content = entries(module)[name]
@@ -133,8 +139,9 @@ def _made(module: str, name: str) -> Any:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     if kind == "enum":
         return enum.Enum(name, content, module=module)
-    make = {"class": absent_class, "function": absent_function}.get(kind, AbsentValue)
-    return make(api, reason(api))
+    if kind == "class":
+        return absent_class(api, reason(api), _home(module, name))
+    return absent_function(api, reason(api)) if kind == "function" else AbsentValue(api, reason(api))
 
 
 OLDER = ("nn.intrinsic", "nn.qat", "nn.quantizable", "nn.quantized", "quantization")
