@@ -421,7 +421,7 @@ class TransformBackward(nodes.Node):
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """The gradients of the inputs, from those of the results."""
-        self.checked()
+        self.saved_values()
         job = self.job
         if job.outside:
             raise NotImplementedError(
