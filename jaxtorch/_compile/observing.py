@@ -2,7 +2,7 @@
 
 A replay runs none of that code, so it is right only where the code, given the same inputs and the same state, would do the
 same again. `observe` watches one call through the interpreter's profiling hook and notes which functions ran (whose state
-`dependencies.py` then guards), and the first call of something that a replay cannot stand for: printing, clocks, files,
+`finding_guards.py` then guards), and the first call of something that a replay cannot stand for: printing, clocks, files,
 random numbers that are not the engine's.
 """
 

@@ -1,7 +1,7 @@
 """Transformations of functions on tensors, as in `torch.func`.
 
-They are recorded like any other code (`_recorded.py`); where that cannot be, they are JAX's, and operations inside run at once, on
-tracers. Closed-over tensors may take part in autograd from outside.
+They are recorded like any other code (`_by_recording.py`); where that cannot be, they are JAX's, and operations inside run at
+once, on tracers. Closed-over tensors may take part in autograd from outside.
 """
 
 from __future__ import annotations

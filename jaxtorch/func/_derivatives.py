@@ -1,4 +1,6 @@
-"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_recorded.py`), or by JAX's transformations."""
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_by_recording.py`), or by JAX's
+transformations.
+"""
 
 from __future__ import annotations
 

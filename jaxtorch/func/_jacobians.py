@@ -1,4 +1,4 @@
-"""`jacrev`, `jacfwd` and `hessian`: recorded (`_recorded.py`), or by JAX's transformations."""
+"""`jacrev`, `jacfwd` and `hessian`: recorded (`_by_recording.py`), or by JAX's transformations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example as a function of many, recorded (`_recorded.py`), or by JAX's transformation."""
+"""`vmap`: a function of one example as a function of many, recorded (`_by_recording.py`), or by JAX's transformation."""
 
 from __future__ import annotations
 
