@@ -25,6 +25,7 @@ from stub_types import (
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jaxtorch"
 SPACES = ("", "fft", "linalg", "special", "nn.functional")
+HEAD = "# Made by scripts/make_stub.py; do not edit."
 HIDDEN = frozenset("annotations Any Callable Iterable Iterator Sequence torch".split())
 
 
@@ -38,6 +39,17 @@ def stubs() -> dict[Path, str]:
         for part in filter(None, space.split(".")):
             module = getattr(module, part)
         found[Path(module.__file__).with_suffix(".pyi")] = Namespace(module).text()
+    return {**found, **distributions()}
+
+
+def distributions() -> dict[Path, str]:
+    """The stubs of the modules of `torch.distributions`, which lie in folders below their public paths."""
+    found = {}
+    for path in sorted((PACKAGE / "distributions").glob("_*/[!_]*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [n.name for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name[0] != "_"]
+        lines = [f"from .{path.parent.name}.{path.stem} import {name} as {name}" for name in names]
+        found[PACKAGE / "distributions" / f"{path.stem}.pyi"] = "\n".join([HEAD, *lines, ""])
     return found
 
 
@@ -46,7 +58,7 @@ def named_results() -> str:
     from jaxtorch._core.types.structseq import types
 
     lines = [
-        "# Made by scripts/make_stub.py; do not edit.",
+        HEAD,
         "from typing import Any",
         "",
         "from ._core.tensor.tensor import Tensor",

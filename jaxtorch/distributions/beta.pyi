@@ -1,0 +1,2 @@
+# Made by scripts/make_stub.py; do not edit.
+from ._continuous.beta import Beta as Beta
