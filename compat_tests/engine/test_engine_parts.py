@@ -159,6 +159,7 @@ def height(file: str) -> int:
     return PARTS.index(second) if first == "_core" else len(PARTS) + 1
 
 
+@pytest.mark.usefixtures("functions_as_written")
 @pytest.mark.parametrize("name", ["F.relu(x)", "x[1:] = y", "loss.backward()"])
 def test_a_tensor_passes_through_few_files_downwards(name: str):
     w = torch.randn(4, 4, requires_grad=True)

@@ -135,6 +135,7 @@ EMPTY = [
 
 @pytest.mark.parametrize("dtype", ["float8_e5m2", "uint16", "uint64", "int32", "float16", "float32"])
 @pytest.mark.parametrize("text", [*RARE, *EMPTY])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of `lu`, which each library gives once
 def test_kernels_that_are_missing_for_rare_types(text: str, dtype: str):
     ends = []
     for library in (torch, jaxtorch):

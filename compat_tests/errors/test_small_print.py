@@ -163,6 +163,7 @@ def test_an_absent_device_is_an_error_each_time():
                 make()
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
 def test_complex_numbers_of_half_precision_are_refused():
     """PyTorch makes a complex32 tensor, which cannot be here; it must not become a real one."""
     before = jaxtorch.get_default_dtype()

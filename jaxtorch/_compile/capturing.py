@@ -300,8 +300,12 @@ def alive(*kinds: type) -> list[Any]:
 
 
 def with_memory(found: list[Any]) -> list[Tensor]:
-    """The tensors among some objects that have memory of their own: sparse and quantised ones consist of others."""
-    return [t for t in found if issubclass(type(t), Tensor) and (t._alias is None or type(t._alias) is Alias)]
+    """The tensors among some objects that have memory of their own: sparse and quantised ones consist of others.
+
+    What `Tensor.__new__` alone has made has no attributes yet.
+    """
+    aliases = [(t, getattr(t, "_alias", t)) for t in found if issubclass(type(t), Tensor)]
+    return [t for t, alias in aliases if alias is None or type(alias) is Alias]
 
 
 class Captured:

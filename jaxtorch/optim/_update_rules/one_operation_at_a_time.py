@@ -49,9 +49,12 @@ def run(optimizer: Any, closure: Any = None) -> Any:
     return loss
 
 
+_OPTIMIZERS = (__package__ or "").rpartition(".")[0]  # the package `optim`
+
+
 def is_ours(step: Any) -> bool:
     """Is it a function of one of the optimizers here, and not a program's?"""
-    return getattr(step, "__globals__", {}).get("__package__") == __package__
+    return getattr(step, "__globals__", {}).get("__package__") == _OPTIMIZERS
 
 
 def _zeros(p: Any) -> Any:
