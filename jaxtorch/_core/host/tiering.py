@@ -63,22 +63,17 @@ def suits(kernel: Any) -> bool:
         kernel.host_run_limit = 0
         if kernel.name.startswith(_BY_LAST_DIGITS):
             kernel.host_jaxpr = None
-        filled_pattern = getattr(kernel, "_filled_pattern", None)
-        traced = (
-            kernel.host_jaxpr
-            if filled_pattern is None
-            else filled_pattern.pattern.closed
-            if kernel._keeps_host_jaxpr
-            else None
-        )
+        filled = getattr(kernel, "_filled_pattern", None)
+        if filled is None:
+            traced = kernel.host_jaxpr
+        else:
+            traced = filled.pattern.closed if kernel._keeps_host_jaxpr else None
         if traced is not None and not traced.effects:
-            program = _made_ready(kernel, filled_pattern)
+            program = _made_ready(kernel, filled)
             cost = math.inf if program is None else program.cost
-            kernel.cost = (
-                cost
-                if math.isfinite(cost)
-                else elements(filled_pattern.closed_jaxpr().jaxpr if filled_pattern else traced.jaxpr)
-            )
+            if not math.isfinite(cost):
+                cost = elements((filled.closed_jaxpr() if filled else traced).jaxpr)
+            kernel.cost = cost
             if program is not None and program.exact and program.largest <= HOST_ELEMENTS:
                 kernel.numpy_program = program
                 kernel.host_run_limit = int(
@@ -93,11 +88,11 @@ def is_next(kernel: Any) -> bool:
     return suits(kernel) and kernel.host_runs < kernel.host_run_limit
 
 
-def _made_ready(kernel: Any, filled_pattern: Any) -> NumpyProgram | None:
+def _made_ready(kernel: Any, filled: Any) -> NumpyProgram | None:
     """The kernel for NumPy; None where that has not all of it."""
     try:
-        if filled_pattern is not None:
-            return filled_pattern.numpy_program()
+        if filled is not None:
+            return filled.numpy_program()
         return NumpyProgram(kernel.host_jaxpr)
     except NoRule:
         return None
